@@ -1,0 +1,127 @@
+//! What a number type gives so that everything else is generated for it.
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+use std::iter::{Product, Sum};
+use std::ops::{
+    Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
+};
+
+use crate::{Binary, Comparison, Mask, Primitive, Ternary, Unary};
+
+/// Arithmetic of a number type with itself.
+pub trait Arithmetic:
+    Copy
+    + Debug
+    + PartialEq
+    + PartialOrd
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + RemAssign
+    + Sum
+    + Product
+{
+}
+
+impl<T> Arithmetic for T where
+    T: Copy
+        + Debug
+        + PartialEq
+        + PartialOrd
+        + Neg<Output = T>
+        + Add<Output = T>
+        + Sub<Output = T>
+        + Mul<Output = T>
+        + Div<Output = T>
+        + Rem<Output = T>
+        + AddAssign
+        + SubAssign
+        + MulAssign
+        + DivAssign
+        + RemAssign
+        + Sum
+        + Product
+{
+}
+
+/// An interpretation of the elementary operations.
+///
+/// A number type says here, once for each arity, what it does with an operation; the table supplies
+/// the operation. In return it is [`Elementary`](crate::Elementary), with all methods.
+pub trait Lift: Arithmetic {
+    /// The outcome of a comparison.
+    type Mask: Mask;
+
+    /// The number that stands for a constant.
+    fn lift(c: f64) -> Self;
+
+    /// The plain value, where the number has one.
+    fn primal(self) -> f64;
+
+    /// Applies an operation of one argument.
+    fn unary<O: Unary>(self, op: O) -> Self;
+
+    /// Applies an operation of two arguments.
+    fn binary<O: Binary>(self, y: Self, op: O) -> Self;
+
+    /// Applies an operation of two arguments, the second a constant.
+    #[inline]
+    #[track_caller]
+    fn binary_constant<O: Binary>(self, y: f64, op: O) -> Self {
+        self.binary(Self::lift(y), op)
+    }
+
+    /// Applies an operation of two arguments, the first a constant.
+    #[inline]
+    #[track_caller]
+    fn constant_binary<O: Binary>(x: f64, y: Self, op: O) -> Self {
+        Self::lift(x).binary(y, op)
+    }
+
+    /// Applies an operation of three arguments.
+    fn ternary<O: Ternary>(self, y: Self, z: Self, op: O) -> Self;
+
+    /// Compares without branching.
+    fn compare(self, y: Self, comparison: Comparison) -> Self::Mask;
+
+    /// The one or the other number, by the outcome of a comparison.
+    fn choose(mask: Self::Mask, x: Self, y: Self) -> Self;
+
+    /// Compares for a branch in the user's code (`<`, `==`, `is_nan`, …).
+    fn decide(self, y: Self, comparison: Comparison) -> bool;
+
+    /// The order of two numbers, for a branch in the user's code.
+    #[inline]
+    #[track_caller]
+    fn order(self, y: Self) -> Option<Ordering> {
+        if self.decide(y, Comparison::Less) {
+            Some(Ordering::Less)
+        } else if self.decide(y, Comparison::Greater) {
+            Some(Ordering::Greater)
+        } else if self.decide(y, Comparison::Equal) {
+            Some(Ordering::Equal)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the number and everything it carries is zero.
+    fn vanishes(self) -> bool;
+
+    /// Whether the number and everything it carries is finite.
+    fn all_finite(self) -> bool;
+
+    /// Applies an operation on arrays that brings its own derivative rules.
+    #[inline]
+    fn array<P: Primitive>(primitive: &P, x: &[Self], y: &mut [Self]) {
+        primitive.value(x, y);
+    }
+}
