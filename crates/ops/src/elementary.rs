@@ -2,8 +2,8 @@
 
 use std::ops::Neg;
 
-use crate::define::ops;
-use crate::{Arithmetic, Comparison, Lift, Mask, Primitive, special};
+use crate::define::{Binary, ops};
+use crate::{Arithmetic, Comparison, Lift, Mask, Precision, Primitive, special};
 
 macro_rules! declare {
     (unary { $($(#[$udoc:meta])* $ukind:ident $uname:ident $U:ident $(($n:ident : $N:ty))? [$ux:ident] -> $uy:ident {
@@ -32,6 +32,10 @@ macro_rules! declare {
             /// The outcome of a comparison, for [`select`](Elementary::select).
             type Mask: Mask;
 
+            /// Whether operations are recorded, so that one record for a whole array is worth its
+            /// overhead.
+            const RECORDS: bool;
+
             /// The number that stands for a constant.
             fn constant(c: f64) -> Self;
 
@@ -40,6 +44,9 @@ macro_rules! declare {
             /// Branching on it loses nothing but the derivative across the branch. A number that
             /// has no value (a global sparsity tracer) reports an error.
             fn value(self) -> f64;
+
+            /// The limits of the floating-point format underneath.
+            fn precision() -> Precision;
 
             /// Zero.
             #[inline(always)]
@@ -58,6 +65,12 @@ macro_rules! declare {
             $(declare!(@declare2 $bkind $(#[$bdoc])* $bname $by);)*
 
             $($(#[$tdoc])* fn $tname(self, $ty: impl Into<Self>, $tz: impl Into<Self>) -> Self;)*
+
+            /// Applies an operation of two arguments, the second a constant.
+            fn with_constant<O: Binary>(self, y: f64, op: O) -> Self;
+
+            /// Applies an operation of two arguments, the first a constant.
+            fn constant_with<O: Binary>(x: f64, y: Self, op: O) -> Self;
 
             /// Sine and cosine.
             #[inline(always)]
@@ -148,6 +161,8 @@ macro_rules! declare {
         impl<L: Lift> Elementary for L {
             type Mask = <L as Lift>::Mask;
 
+            const RECORDS: bool = <L as Lift>::RECORDS;
+
             #[inline(always)]
             fn constant(c: f64) -> Self {
                 L::lift(c)
@@ -157,6 +172,11 @@ macro_rules! declare {
             #[track_caller]
             fn value(self) -> f64 {
                 self.primal()
+            }
+
+            #[inline]
+            fn precision() -> Precision {
+                <L as Lift>::precision()
             }
 
             $(declare!(@lift $ukind $uname $U ($($n: $N)?));)*
@@ -173,6 +193,18 @@ macro_rules! declare {
 
             #[inline(always)]
             #[track_caller]
+            fn with_constant<O: Binary>(self, y: f64, op: O) -> Self {
+                self.binary_constant(y, op)
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            fn constant_with<O: Binary>(x: f64, y: Self, op: O) -> Self {
+                L::constant_binary(x, y, op)
+            }
+
+            #[inline(always)]
+            #[track_caller]
             fn compare(self, y: impl Into<Self>, comparison: Comparison) -> Self::Mask {
                 Lift::compare(self, y.into(), comparison)
             }
@@ -186,14 +218,13 @@ macro_rules! declare {
             #[inline(always)]
             #[track_caller]
             fn is_nan(self) -> bool {
-                self.decide(self, Comparison::Differ)
+                self.value_is_nan()
             }
 
             #[inline(always)]
             #[track_caller]
             fn is_finite(self) -> bool {
-                self.decide(L::lift(f64::INFINITY), Comparison::Less)
-                    && self.decide(L::lift(f64::NEG_INFINITY), Comparison::Greater)
+                self.value_is_finite()
             }
 
             #[inline(always)]
@@ -226,10 +257,20 @@ macro_rules! declare {
             fn as_f64s_mut(x: &mut [f64]) -> Option<&mut [f64]> {
                 Some(x)
             }
+
+            #[inline]
+            fn precision() -> Precision {
+                Precision::DOUBLE
+            }
         });
         declare!(@float f32 (
             $($ukind $uname ($($n: $N)?) [$ux] ($uvalue))*
-        ) ($($bkind $bname [$bx, $by] ($bvalue))*) ($($tname [$tx, $ty, $tz] ($tvalue))*) {});
+        ) ($($bkind $bname [$bx, $by] ($bvalue))*) ($($tname [$tx, $ty, $tz] ($tvalue))*) {
+            #[inline]
+            fn precision() -> Precision {
+                Precision::SINGLE
+            }
+        });
     };
 
     (@declare operator $(#[$doc:meta])* $name:ident ()) => {};
@@ -265,6 +306,8 @@ macro_rules! declare {
         impl Elementary for $F {
             type Mask = bool;
 
+            const RECORDS: bool = false;
+
             #[inline(always)]
             fn constant(c: f64) -> $F {
                 c as $F
@@ -286,6 +329,16 @@ macro_rules! declare {
                     $tvalue
                 }
             )*
+
+            #[inline(always)]
+            fn with_constant<O: Binary>(self, y: f64, op: O) -> $F {
+                op.value(self, y as $F)
+            }
+
+            #[inline(always)]
+            fn constant_with<O: Binary>(x: f64, y: $F, op: O) -> $F {
+                op.value(x as $F, y)
+            }
 
             #[inline(always)]
             fn compare(self, y: impl Into<$F>, comparison: Comparison) -> bool {

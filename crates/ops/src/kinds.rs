@@ -179,3 +179,26 @@ pub enum Series {
     /// The derivatives of all orders at one point, composed by Horner's rule.
     Derivatives,
 }
+
+/// The limits of the floating-point format that a number is built on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// The distance from 1 to the next larger number.
+    pub epsilon: f64,
+    /// The smallest positive normal number.
+    pub min_positive: f64,
+    /// The largest finite number.
+    pub max: f64,
+}
+
+impl Precision {
+    /// The limits of `f64`.
+    pub const DOUBLE: Precision =
+        Precision { epsilon: f64::EPSILON, min_positive: f64::MIN_POSITIVE, max: f64::MAX };
+    /// The limits of `f32`.
+    pub const SINGLE: Precision = Precision {
+        epsilon: f32::EPSILON as f64,
+        min_positive: f32::MIN_POSITIVE as f64,
+        max: f32::MAX as f64,
+    };
+}

@@ -33,7 +33,7 @@ mod table;
 
 pub use define::{Binary, Info, Opcode, Operation, Ternary, Unary, Visitor, ops, reference};
 pub use elementary::Elementary;
-pub use kinds::{ALL, Flags, Interaction, Kink, Order, Series, Shape};
+pub use kinds::{ALL, Flags, Interaction, Kink, Order, Precision, Series, Shape};
 pub use lift::{Arithmetic, Lift};
 pub use mask::{Comparison, Mask};
 pub use partial::Partial;

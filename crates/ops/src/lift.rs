@@ -7,12 +7,14 @@ use std::ops::{
     Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
 };
 
-use crate::{Binary, Comparison, Mask, Primitive, Ternary, Unary};
+use crate::{Binary, Comparison, Mask, Precision, Primitive, Ternary, Unary};
 
 /// Arithmetic of a number type with itself.
 pub trait Arithmetic:
     Copy
     + Debug
+    + Send
+    + Sync
     + PartialEq
     + PartialOrd
     + Neg<Output = Self>
@@ -34,6 +36,8 @@ pub trait Arithmetic:
 impl<T> Arithmetic for T where
     T: Copy
         + Debug
+        + Send
+        + Sync
         + PartialEq
         + PartialOrd
         + Neg<Output = T>
@@ -60,8 +64,17 @@ pub trait Lift: Arithmetic {
     /// The outcome of a comparison.
     type Mask: Mask;
 
+    /// Whether operations are recorded, so that one record for a whole array is worth its overhead.
+    const RECORDS: bool = false;
+
     /// The number that stands for a constant.
     fn lift(c: f64) -> Self;
+
+    /// The limits of the floating-point format underneath.
+    #[inline]
+    fn precision() -> Precision {
+        Precision::DOUBLE
+    }
 
     /// The plain value, where the number has one.
     fn primal(self) -> f64;
@@ -84,6 +97,13 @@ pub trait Lift: Arithmetic {
     #[track_caller]
     fn constant_binary<O: Binary>(x: f64, y: Self, op: O) -> Self {
         Self::lift(x).binary(y, op)
+    }
+
+    /// Applies an operation of two arguments in place.
+    #[inline(always)]
+    #[track_caller]
+    fn binary_assign<O: Binary>(&mut self, y: Self, op: O) {
+        *self = self.binary(y, op);
     }
 
     /// Applies an operation of three arguments.
@@ -111,6 +131,20 @@ pub trait Lift: Arithmetic {
         } else {
             None
         }
+    }
+
+    /// Whether the value is NaN, for a branch in the user's code.
+    #[inline]
+    #[track_caller]
+    fn value_is_nan(self) -> bool {
+        self.primal().is_nan()
+    }
+
+    /// Whether the value is finite, for a branch in the user's code.
+    #[inline]
+    #[track_caller]
+    fn value_is_finite(self) -> bool {
+        self.primal().is_finite()
     }
 
     /// Whether the number and everything it carries is zero.

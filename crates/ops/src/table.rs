@@ -24,7 +24,8 @@
 //! | `near` | which partials vanish at a given point, for local sparsity (binary, ternary) |
 //! | `singular` | what the partials are where the mathematics has no answer |
 
-/// Calls the macro `$consumer` with all rows of the table.
+/// Calls the macro `$consumer` with all rows of the table, after the token tree `$arguments` if one
+/// is given.
 ///
 /// ```
 /// macro_rules! count_unary {
@@ -38,8 +39,9 @@
 /// ```
 #[macro_export]
 macro_rules! for_each_operation {
-    ($consumer:ident) => {
+    ($consumer:ident $(, $arguments:tt)?) => {
         $consumer! {
+            $($arguments)?
             unary {
                 /// Negation.
                 operator neg Neg [x] -> y {

@@ -1,0 +1,75 @@
+//! What a recording keeps beyond its nodes when it is to become a program.
+
+use std::panic::Location;
+
+use cotangent_ops::{Comparison, Opcode};
+
+/// What a node computes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Code {
+    /// An operation of the table.
+    Operation(Opcode),
+    /// The first two operands of a ternary operation, which the next node completes.
+    Join,
+    /// One of two operands, by a mask.
+    Select(u32),
+}
+
+/// An operand of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Operand {
+    Slot(u32),
+    Constant(f64),
+}
+
+/// A truth value of the program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum MaskNode {
+    Compare(Comparison, Operand, Operand),
+    And(u32, u32),
+    Or(u32, u32),
+    Not(u32),
+    Known(bool),
+}
+
+/// A comparison that decided a branch, and how.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guard {
+    pub(super) comparison: Comparison,
+    pub(super) lhs: Operand,
+    pub(super) rhs: Operand,
+    pub(super) outcome: bool,
+    pub(super) at: &'static Location<'static>,
+    /// How many nodes come before it.
+    pub(super) after: u32,
+}
+
+/// The operations of a recording: one code a node, and the constants, parameters and truth values
+/// that they use, in the order of use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listing {
+    pub(super) codes: Vec<Code>,
+    pub(super) constants: Vec<f64>,
+    pub(super) parameters: Vec<i32>,
+    pub(super) masks: Vec<MaskNode>,
+    pub(super) guards: Vec<Guard>,
+}
+
+impl Listing {
+    pub(super) fn guard(
+        &mut self,
+        comparison: Comparison,
+        lhs: Operand,
+        rhs: Operand,
+        outcome: bool,
+        at: &'static Location<'static>,
+    ) {
+        let after = self.codes.len() as u32;
+        self.guards.push(Guard { comparison, lhs, rhs, outcome, at, after });
+    }
+
+    pub(super) fn mask(&mut self, node: MaskNode) -> u32 {
+        self.masks.push(node);
+        (self.masks.len() - 1) as u32
+    }
+}

@@ -1,0 +1,322 @@
+//! The pattern: which entries of a matrix may be nonzero.
+
+/// Why the parts do not make a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// The column pointers do not describe `ncols` columns.
+    #[error("{found} column pointers given, {expected} are needed (one more than columns)")]
+    ColumnPointers {
+        /// How many are needed.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The column pointers decrease, or do not end at the number of entries.
+    #[error(
+        "the column pointers must rise from 0 to the number of entries, but not at column {column}"
+    )]
+    NotRising {
+        /// The column.
+        column: usize,
+    },
+    /// An entry lies outside the matrix.
+    #[error("entry ({row}, {column}) lies outside a matrix of {nrows} rows and {ncols} columns")]
+    OutOfRange {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The number of rows.
+        nrows: usize,
+        /// The number of columns.
+        ncols: usize,
+    },
+    /// The rows of a column are not in rising order.
+    #[error("the rows of column {column} are not strictly rising")]
+    Unsorted {
+        /// The column.
+        column: usize,
+    },
+}
+
+/// The positions of a sparse matrix that may be nonzero, column by column.
+///
+/// ```
+/// use cotangent_sparse::Pattern;
+///
+/// let p = Pattern::from_entries(2, 3, [(0, 0), (1, 2), (0, 2), (0, 0)]).unwrap();
+/// assert_eq!(p.nnz(), 3);
+/// assert_eq!(p.column(2), [0, 1]);
+/// assert!(p.contains(1, 2) && !p.contains(1, 0));
+/// assert_eq!(p.to_string(), "1·1\n··1\n");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    nrows: usize,
+    ncols: usize,
+    col_ptr: Vec<usize>,
+    row_idx: Vec<usize>,
+}
+
+impl Pattern {
+    /// A pattern from its parts: the rows of column j are `row_idx[col_ptr[j]..col_ptr[j + 1]]`,
+    /// rising.
+    ///
+    /// # Errors
+    /// If the parts contradict each other.
+    pub fn new(
+        nrows: usize,
+        ncols: usize,
+        col_ptr: Vec<usize>,
+        row_idx: Vec<usize>,
+    ) -> Result<Pattern, PatternError> {
+        if col_ptr.len() != ncols + 1 {
+            return Err(PatternError::ColumnPointers { expected: ncols + 1, found: col_ptr.len() });
+        }
+        if col_ptr[0] != 0 || col_ptr[ncols] != row_idx.len() {
+            return Err(PatternError::NotRising {
+                column: if col_ptr[0] == 0 { ncols } else { 0 },
+            });
+        }
+        for column in 0..ncols {
+            if col_ptr[column] > col_ptr[column + 1] || col_ptr[column + 1] > row_idx.len() {
+                return Err(PatternError::NotRising { column });
+            }
+            let rows = &row_idx[col_ptr[column]..col_ptr[column + 1]];
+            if let Some(&row) = rows.iter().find(|row| **row >= nrows) {
+                return Err(PatternError::OutOfRange { row, column, nrows, ncols });
+            }
+            if rows.windows(2).any(|w| w[0] >= w[1]) {
+                return Err(PatternError::Unsorted { column });
+            }
+        }
+        Ok(Pattern { nrows, ncols, col_ptr, row_idx })
+    }
+
+    /// A pattern from (row, column) pairs in any order; repeated pairs count once.
+    ///
+    /// # Errors
+    /// If a pair lies outside the matrix.
+    pub fn from_entries(
+        nrows: usize,
+        ncols: usize,
+        entries: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Pattern, PatternError> {
+        let mut entries: Vec<(usize, usize)> =
+            entries.into_iter().map(|(row, column)| (column, row)).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        let mut col_ptr = vec![0; ncols + 1];
+        for &(column, row) in &entries {
+            if row >= nrows || column >= ncols {
+                return Err(PatternError::OutOfRange { row, column, nrows, ncols });
+            }
+            col_ptr[column + 1] += 1;
+        }
+        for column in 0..ncols {
+            col_ptr[column + 1] += col_ptr[column];
+        }
+        let row_idx = entries.into_iter().map(|(_, row)| row).collect();
+        Ok(Pattern { nrows, ncols, col_ptr, row_idx })
+    }
+
+    /// A pattern from its rows: `columns(i)` are the columns of row i, in any order, the same at each
+    /// call; repeated columns count once.
+    ///
+    /// ```
+    /// use cotangent_sparse::Pattern;
+    ///
+    /// let bidiagonal = Pattern::from_rows(3, 4, |i| i..i + 2).unwrap();
+    /// assert_eq!(bidiagonal.to_string(), "11··\n·11·\n··11\n");
+    /// ```
+    ///
+    /// # Errors
+    /// If a column lies outside the matrix.
+    pub fn from_rows<I: IntoIterator<Item = usize>>(
+        nrows: usize,
+        ncols: usize,
+        columns: impl Fn(usize) -> I,
+    ) -> Result<Pattern, PatternError> {
+        let mut col_ptr = vec![0; ncols + 1];
+        for row in 0..nrows {
+            for column in columns(row) {
+                if column >= ncols {
+                    return Err(PatternError::OutOfRange { row, column, nrows, ncols });
+                }
+                col_ptr[column + 1] += 1;
+            }
+        }
+        for column in 0..ncols {
+            col_ptr[column + 1] += col_ptr[column];
+        }
+        let mut next = col_ptr.clone();
+        let mut row_idx = vec![usize::MAX; col_ptr[ncols]];
+        let mut repeated = false;
+        for row in 0..nrows {
+            for column in columns(row) {
+                let place = next[column];
+                if place > col_ptr[column] && row_idx[place - 1] == row {
+                    repeated = true;
+                } else {
+                    row_idx[place] = row;
+                    next[column] += 1;
+                }
+            }
+        }
+        let mut pattern = Pattern { nrows, ncols, col_ptr, row_idx };
+        if repeated {
+            pattern.close_gaps(&next);
+        }
+        Ok(pattern)
+    }
+
+    /// Moves the columns together, each of which ends at `ends[j]`.
+    fn close_gaps(&mut self, ends: &[usize]) {
+        let mut filled = 0;
+        for (column, end) in ends.iter().take(self.ncols).enumerate() {
+            let start = self.col_ptr[column];
+            self.col_ptr[column] = filled;
+            self.row_idx.copy_within(start..*end, filled);
+            filled += end - start;
+        }
+        self.col_ptr[self.ncols] = filled;
+        self.row_idx.truncate(filled);
+    }
+
+    /// The full pattern.
+    pub fn dense(nrows: usize, ncols: usize) -> Pattern {
+        Pattern {
+            nrows,
+            ncols,
+            col_ptr: (0..=ncols).map(|j| j * nrows).collect(),
+            row_idx: (0..ncols).flat_map(|_| 0..nrows).collect(),
+        }
+    }
+
+    /// The number of rows.
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// The number of columns.
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// The number of entries.
+    pub fn nnz(&self) -> usize {
+        self.row_idx.len()
+    }
+
+    /// Where each column begins, and the number of entries at the end.
+    pub fn col_ptr(&self) -> &[usize] {
+        &self.col_ptr
+    }
+
+    /// The rows of all entries, column by column.
+    pub fn row_idx(&self) -> &[usize] {
+        &self.row_idx
+    }
+
+    /// The rows of one column.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn column(&self, j: usize) -> &[usize] {
+        &self.row_idx[self.col_ptr[j]..self.col_ptr[j + 1]]
+    }
+
+    /// Whether an entry may be nonzero.
+    pub fn contains(&self, row: usize, column: usize) -> bool {
+        column < self.ncols && self.column(column).binary_search(&row).is_ok()
+    }
+
+    /// All entries as (row, column), column by column.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.ncols).flat_map(|j| self.column(j).iter().map(move |i| (*i, j)))
+    }
+
+    /// The pattern of the transposed matrix.
+    #[must_use]
+    pub fn transpose(&self) -> Pattern {
+        let mut col_ptr = vec![0; self.nrows + 1];
+        for &row in &self.row_idx {
+            col_ptr[row + 1] += 1;
+        }
+        for row in 0..self.nrows {
+            col_ptr[row + 1] += col_ptr[row];
+        }
+        let mut next = col_ptr.clone();
+        let mut row_idx = vec![0; self.nnz()];
+        for column in 0..self.ncols {
+            for &row in self.column(column) {
+                row_idx[next[row]] = column;
+                next[row] += 1;
+            }
+        }
+        Pattern { nrows: self.ncols, ncols: self.nrows, col_ptr, row_idx }
+    }
+
+    /// Whether the pattern equals its transpose.
+    pub fn is_symmetric(&self) -> bool {
+        self.nrows == self.ncols && *self == self.transpose()
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    /// One line a row, `1` for an entry and `·` for none.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for row in 0..self.nrows {
+            for column in 0..self.ncols {
+                f.write_str(if self.contains(row, column) { "1" } else { "·" })?;
+            }
+            f.write_str("\n")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_contradict_each_other_are_named() {
+        let bad = |p: Result<Pattern, PatternError>| p.unwrap_err().to_string();
+        assert!(
+            bad(Pattern::new(2, 2, vec![0, 1], vec![0])).contains("2 column pointers given, 3")
+        );
+        assert!(bad(Pattern::new(2, 2, vec![0, 2, 1], vec![0])).contains("not at column 0"));
+        assert!(bad(Pattern::new(2, 2, vec![0, 1, 3], vec![0])).contains("not at column 2"));
+        assert!(bad(Pattern::new(2, 1, vec![0, 1], vec![2])).contains("(2, 0) lies outside"));
+        assert!(bad(Pattern::new(2, 1, vec![0, 2], vec![1, 0])).contains("not strictly rising"));
+        assert!(bad(Pattern::from_entries(1, 1, [(0, 4)])).contains("(0, 4) lies outside"));
+    }
+
+    #[test]
+    fn transposing_twice_is_the_identity() {
+        let p = Pattern::from_entries(3, 4, [(0, 1), (2, 1), (2, 3), (1, 0)]).unwrap();
+        assert_eq!(p.transpose().transpose(), p);
+        assert_eq!(p.transpose().column(2), [1, 3]);
+        assert!(!p.is_symmetric());
+        assert!(Pattern::dense(3, 3).is_symmetric());
+    }
+
+    #[test]
+    fn rows_in_any_order_and_with_repetitions_make_the_same_pattern() {
+        let rows = [vec![2, 0, 2], vec![], vec![1, 1, 0]];
+        let p = Pattern::from_rows(3, 3, |i| rows[i].iter().copied()).unwrap();
+        let q = Pattern::from_entries(3, 3, [(0, 0), (0, 2), (2, 0), (2, 1)]).unwrap();
+        assert_eq!(p, q);
+        let bad = Pattern::from_rows(1, 2, |_| [2]).unwrap_err();
+        assert!(bad.to_string().contains("(0, 2) lies outside"));
+    }
+
+    #[test]
+    fn empty_matrices_have_patterns() {
+        let p = Pattern::from_entries(0, 3, []).unwrap();
+        assert_eq!((p.nnz(), p.transpose().ncols()), (0, 0));
+        assert_eq!(Pattern::dense(2, 0).nnz(), 0);
+    }
+}
