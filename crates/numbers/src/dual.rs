@@ -143,6 +143,11 @@ impl<T: Elementary, const N: usize, B: Brand> Lift for Dual<T, N, B> {
         Dual::fixed(T::constant(c))
     }
 
+    #[inline(always)]
+    fn lift_rounded(c: f64) -> Self {
+        Dual::fixed(T::rounded(c))
+    }
+
     #[inline]
     fn precision() -> Precision {
         T::precision()

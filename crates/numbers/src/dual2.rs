@@ -168,6 +168,11 @@ impl<T: Elementary, const K: usize> Lift for Dual2<T, K> {
         Dual2::fixed(T::constant(c))
     }
 
+    #[inline(always)]
+    fn lift_rounded(c: f64) -> Self {
+        Dual2::fixed(T::rounded(c))
+    }
+
     #[inline]
     fn precision() -> Precision {
         T::precision()

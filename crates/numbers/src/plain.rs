@@ -26,6 +26,11 @@ impl<T: Elementary<Mask = bool>> Lift for Plain<T> {
         Plain(T::constant(c))
     }
 
+    #[inline(always)]
+    fn lift_rounded(c: f64) -> Self {
+        Plain(T::rounded(c))
+    }
+
     #[inline]
     fn precision() -> Precision {
         T::precision()

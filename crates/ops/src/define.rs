@@ -16,6 +16,12 @@ fn k<T: Elementary>(c: f64) -> T {
     T::constant(c)
 }
 
+/// The constant that `c` is the rounded value of, in the table's formulas.
+#[inline(always)]
+fn r<T: Elementary>(c: f64) -> T {
+    T::rounded(c)
+}
+
 /// What the table says of an operation, as data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {

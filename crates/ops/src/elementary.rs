@@ -39,6 +39,12 @@ macro_rules! declare {
             /// The number that stands for a constant.
             fn constant(c: f64) -> Self;
 
+            /// The number that stands for a constant of which `c` is the rounded value, such as π.
+            ///
+            /// It differs from [`constant`](Elementary::constant) only where rounding is accounted
+            /// for: an interval then encloses the exact constant.
+            fn rounded(c: f64) -> Self;
+
             /// The plain value: what `f64` would have computed.
             ///
             /// Branching on it loses nothing but the derivative across the branch. A number that
@@ -166,6 +172,11 @@ macro_rules! declare {
             #[inline(always)]
             fn constant(c: f64) -> Self {
                 L::lift(c)
+            }
+
+            #[inline(always)]
+            fn rounded(c: f64) -> Self {
+                L::lift_rounded(c)
             }
 
             #[inline(always)]
@@ -310,6 +321,11 @@ macro_rules! declare {
 
             #[inline(always)]
             fn constant(c: f64) -> $F {
+                c as $F
+            }
+
+            #[inline(always)]
+            fn rounded(c: f64) -> $F {
                 c as $F
             }
 

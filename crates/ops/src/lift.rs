@@ -70,6 +70,12 @@ pub trait Lift: Arithmetic {
     /// The number that stands for a constant.
     fn lift(c: f64) -> Self;
 
+    /// The number that stands for a constant of which `c` is the rounded value, such as π.
+    #[inline(always)]
+    fn lift_rounded(c: f64) -> Self {
+        Self::lift(c)
+    }
+
     /// The limits of the floating-point format underneath.
     #[inline]
     fn precision() -> Precision {

@@ -14,7 +14,7 @@
 //! | `method` / `operator` | becomes a method of [`Elementary`](crate::Elementary), or is an operator of `std::ops` |
 //! | `[x] -> y` | names of the arguments and of the value, which the partials may use |
 //! | `value` | the value on `f64` and `f32` |
-//! | `d…` | the partials, a [`Partial`](crate::Partial) each; `k(c)` is the constant `c` |
+//! | `d…` | the partials, a [`Partial`](crate::Partial) each; `k(c)` is the constant `c`, `r(c)` one that is rounded |
 //! | `class` | order of dependence on each argument, and whether two arguments interact |
 //! | `sample` | the range tests draw each argument from, and the kinks they avoid |
 //! | `domain` | where the operation is defined (unary) |
@@ -122,7 +122,7 @@ macro_rules! for_each_operation {
                 }
                 /// Cube root.
                 method cbrt Cbrt [x] -> y {
-                    value: x.cbrt(); d: Is(k::<T>(1.0 / 3.0) / (y * y)); dd: Is(k::<T>(-2.0 / 9.0) / (x * y * y));
+                    value: x.cbrt(); d: Is(r::<T>(1.0 / 3.0) / (y * y)); dd: Is(r::<T>(-2.0 / 9.0) / (x * y * y));
                     class: Second; sample: -100.0, 100.0, Zero; domain: ALL;
                     interval: Increasing(ALL); series: Root(1.0 / 3.0); ulps: 4;
                     singular: "infinite at 0";
@@ -136,7 +136,7 @@ macro_rules! for_each_operation {
                 }
                 /// Power of two.
                 method exp2 Exp2 [x] -> y {
-                    value: x.exp2(); d: Is(y * k(LN_2)); dd: Is(y * k(LN_2 * LN_2));
+                    value: x.exp2(); d: Is(y * r(LN_2)); dd: Is(y * r(LN_2 * LN_2));
                     class: Second; sample: -30.0, 30.0, Nowhere; domain: ALL;
                     interval: Increasing((0.0, INF)); series: Exp(LN_2); ulps: 2;
                     singular: "smooth everywhere";
@@ -157,14 +157,14 @@ macro_rules! for_each_operation {
                 }
                 /// Logarithm to base 2.
                 method log2 Log2 [x] -> y {
-                    value: x.log2(); d: Is((x * k(LN_2)).recip()); dd: Is(-(x * x * k(LN_2)).recip());
+                    value: x.log2(); d: Is((x * r(LN_2)).recip()); dd: Is(-(x * x * r(LN_2)).recip());
                     class: Second; sample: 1e-3, 100.0, Nowhere; domain: (0.0, INF);
                     interval: Increasing(ALL); series: Integrate; ulps: 2;
                     singular: "infinite at 0";
                 }
                 /// Logarithm to base 10.
                 method log10 Log10 [x] -> y {
-                    value: x.log10(); d: Is((x * k(LN_10)).recip()); dd: Is(-(x * x * k(LN_10)).recip());
+                    value: x.log10(); d: Is((x * r(LN_10)).recip()); dd: Is(-(x * x * r(LN_10)).recip());
                     class: Second; sample: 1e-3, 100.0, Nowhere; domain: (0.0, INF);
                     interval: Increasing(ALL); series: Integrate; ulps: 3;
                     singular: "infinite at 0";
@@ -284,16 +284,16 @@ macro_rules! for_each_operation {
                 }
                 /// Error function.
                 method erf Erf [x] -> y {
-                    value: x.by(libm::erf); d: Is(k::<T>(FRAC_2_SQRT_PI) * (-(x * x)).exp());
-                    dd: Is(k::<T>(-2.0 * FRAC_2_SQRT_PI) * x * (-(x * x)).exp());
+                    value: x.by(libm::erf); d: Is(r::<T>(FRAC_2_SQRT_PI) * (-(x * x)).exp());
+                    dd: Is(r::<T>(-2.0 * FRAC_2_SQRT_PI) * x * (-(x * x)).exp());
                     class: Second; sample: -5.0, 5.0, Nowhere; domain: ALL;
                     interval: Increasing((-1.0, 1.0)); series: Integrate; ulps: 3;
                     singular: "smooth everywhere";
                 }
                 /// Complementary error function 1 − erf(x), exact in the tail.
                 method erfc Erfc [x] -> y {
-                    value: x.by(libm::erfc); d: Is(k::<T>(-FRAC_2_SQRT_PI) * (-(x * x)).exp());
-                    dd: Is(k::<T>(2.0 * FRAC_2_SQRT_PI) * x * (-(x * x)).exp());
+                    value: x.by(libm::erfc); d: Is(r::<T>(-FRAC_2_SQRT_PI) * (-(x * x)).exp());
+                    dd: Is(r::<T>(2.0 * FRAC_2_SQRT_PI) * x * (-(x * x)).exp());
                     class: Second; sample: -5.0, 25.0, Nowhere; domain: ALL;
                     interval: Decreasing((0.0, 2.0)); series: Integrate; ulps: 8;
                     singular: "smooth everywhere";
@@ -345,14 +345,14 @@ macro_rules! for_each_operation {
                 }
                 /// Radians to degrees.
                 method to_degrees ToDegrees [x] -> y {
-                    value: x.to_degrees(); d: Is(k(180.0 / PI)); dd: Zero;
+                    value: x.to_degrees(); d: Is(r(180.0 / PI)); dd: Zero;
                     class: First; sample: -10.0, 10.0, Nowhere; domain: ALL;
                     interval: Increasing(ALL); series: Linear; ulps: 2;
                     singular: "smooth everywhere";
                 }
                 /// Degrees to radians.
                 method to_radians ToRadians [x] -> y {
-                    value: x.to_radians(); d: Is(k(PI / 180.0)); dd: Zero;
+                    value: x.to_radians(); d: Is(r(PI / 180.0)); dd: Zero;
                     class: First; sample: -500.0, 500.0, Nowhere; domain: ALL;
                     interval: Increasing(ALL); series: Linear; ulps: 2;
                     singular: "smooth everywhere";

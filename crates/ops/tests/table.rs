@@ -281,7 +281,7 @@ fn page() -> String {
     };
     let mut page = String::from(
         "The table as a page: every operation with its partials.\n\n\
-         `k(c)` is the constant `c`; a partial may use the arguments and the value (`y`, `z` or `w`,\n\
+         `k(c)` is the constant `c`, `r(c)` one that is rounded; a partial may use the arguments and the value (`y`, `z` or `w`,\n\
          after the last argument). The error is a bound in units in the last place (0: correctly\n\
          rounded or exact). Made from the table by `cargo test`; do not edit.\n\n\
          | operation | arguments | partials | error | singular points |\n|---|--:|---|--:|---|\n",

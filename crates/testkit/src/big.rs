@@ -78,6 +78,11 @@ macro_rules! unary_functions {
 impl Big {
     /// The exact value of an `f64`.
     pub fn new(x: f64) -> Big {
+        if x.is_subnormal() {
+            // `from_f64` misreads subnormal numbers; the product is exact.
+            let scaled = Big(BigFloat::from_f64(x * 2f64.powi(200), PRECISION));
+            return scaled * Big::power_of_two(-200);
+        }
         Big(BigFloat::from_f64(x, PRECISION))
     }
 

@@ -214,6 +214,11 @@ impl<T: Endpoint> Lift for Interval<T> {
         if c.is_nan() { Interval::EMPTY } else { Interval::new(T::below(c), T::above(c)) }
     }
 
+    /// The table's rounded constants are products of a few rounded numbers: two units cover them.
+    fn lift_rounded(c: f64) -> Self {
+        Interval::new(round::lower(T::below(c), 2), round::upper(T::above(c), 2))
+    }
+
     #[inline]
     fn precision() -> Precision {
         T::precision()
@@ -363,10 +368,14 @@ impl<T: Endpoint> fmt::Display for Interval<T> {
         if self.is_empty() {
             return f.write_str("∅");
         }
-        f.write_str("[")?;
-        fmt::Display::fmt(&self.low, f)?;
-        f.write_str(", ")?;
-        fmt::Display::fmt(&self.high, f)?;
-        f.write_str("]")
+        if f.precision().is_some() {
+            f.write_str("[")?;
+            fmt::Display::fmt(&self.low, f)?;
+            f.write_str(", ")?;
+            fmt::Display::fmt(&self.high, f)?;
+            return f.write_str("]");
+        }
+        // As `{:?}` prints numbers: shortest, with an exponent where it is long.
+        write!(f, "[{:?}, {:?}]", self.low, self.high)
     }
 }

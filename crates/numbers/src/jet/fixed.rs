@@ -103,6 +103,11 @@ impl<T: Elementary, const L: usize> Lift for Jet<T, L> {
     }
 
     #[inline]
+    fn lift_rounded(c: f64) -> Self {
+        Jet::fixed(T::rounded(c))
+    }
+
+    #[inline]
     fn precision() -> Precision {
         T::precision()
     }

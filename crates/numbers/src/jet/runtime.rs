@@ -172,6 +172,10 @@ impl<T: Elementary + 'static> Lift for Taylor<T> {
         Taylor { value: T::constant(c), start: 0, stamp: NO_STAMP }
     }
 
+    fn lift_rounded(c: f64) -> Self {
+        Taylor { value: T::rounded(c), start: 0, stamp: NO_STAMP }
+    }
+
     fn precision() -> Precision {
         T::precision()
     }

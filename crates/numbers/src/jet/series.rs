@@ -55,7 +55,7 @@ fn convolve<T: Elementary>(
 fn integral<T: Elementary>(x: &[T], w: &[T], k: usize) -> T {
     let mut sum = T::zero();
     for j in 1..=k {
-        sum += real::<T>(j) * (x[j] * w[k - j]);
+        sum += real::<T>(j) * x[j].strong_mul(w[k - j]);
     }
     sum / real(k)
 }
@@ -175,6 +175,10 @@ pub(super) fn unary<T: Elementary, O: Unary, C: Carrier<T>>(
 ) {
     let n = out.len();
     out[0] = op.value(x[0]);
+    if is_constant(x) {
+        out[1..].fill(T::zero());
+        return;
+    }
     match O::SERIES {
         Series::Step => out[1..].fill(T::zero()),
         Series::Linear | Series::Signed => {
@@ -185,18 +189,16 @@ pub(super) fn unary<T: Elementary, O: Unary, C: Carrier<T>>(
         }
         Series::Recip => reciprocal(x, out),
         Series::Root(exponent) => {
-            if is_constant(x) {
-                out[1..].fill(T::zero());
-            } else if x[0] == T::zero() {
-                power_at_zero(carrier, x, T::constant(exponent), out);
+            if x[0] == T::zero() {
+                power_at_zero(carrier, x, T::rounded(exponent), out);
             } else {
-                power(x, T::constant(exponent), out);
+                power(x, T::rounded(exponent), out);
             }
         }
         Series::Power => integer_power(carrier, x, op.parameter(), out),
         Series::Exp(rate) => {
             for k in 1..n {
-                out[k] = integral(x, out, k) * T::constant(rate);
+                out[k] = integral(x, out, k) * T::rounded(rate);
             }
         }
         Series::Sin => {
@@ -281,6 +283,11 @@ pub(super) fn binary<T: Elementary, O: Binary, C: Carrier<T>>(
 ) {
     let n = out.len();
     let value = op.value(x[0], y[0]);
+    if is_constant(x) && is_constant(y) {
+        out.fill(T::zero());
+        out[0] = value;
+        return;
+    }
     match O::INFO.opcode {
         Opcode::Mul => multiply(x, y, out),
         Opcode::Div => divide(x, y, out),
@@ -313,8 +320,6 @@ pub(super) fn binary<T: Elementary, O: Binary, C: Carrier<T>>(
             let exponent = y[0].value();
             if exponent.fract() == 0.0 && (0.0..=1024.0).contains(&exponent) {
                 integer_power(carrier, x, exponent as i32, out);
-            } else if is_constant(x) {
-                out[1..].fill(T::zero());
             } else if x[0] == T::zero() {
                 power_at_zero(carrier, x, y[0], out);
             } else {

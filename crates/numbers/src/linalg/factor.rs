@@ -16,10 +16,15 @@ pub(super) enum Factor<T> {
 
 impl<T: Elementary> Factor<T> {
     pub(super) fn new(a: &[T], n: usize) -> Factor<T> {
-        match T::as_f64s(a) {
-            Some(a) => Factor::Plain(PartialPivLu::new(MatRef::from_column_major_slice(a, n, n))),
-            None => Factor::eliminate(a, n),
+        if let Some(a) = T::as_f64s(a) {
+            let lu = PartialPivLu::new(MatRef::from_column_major_slice(a, n, n));
+            // A column of zeros is divided by its pivot there, which makes NaN of a zero.
+            let broken = (0..n).any(|i| lu.U()[(i, i)].is_nan());
+            if !(broken && a.iter().all(|v| v.is_finite())) {
+                return Factor::Plain(lu);
+            }
         }
+        Factor::eliminate(a, n)
     }
 
     /// Gaussian elimination; pivots are chosen by value.

@@ -88,6 +88,11 @@ impl<T: Elementary, W: Observer> Lift for Observed<T, W> {
         Observed::new(T::constant(c))
     }
 
+    #[inline]
+    fn lift_rounded(c: f64) -> Self {
+        Observed::new(T::rounded(c))
+    }
+
     fn precision() -> Precision {
         T::precision()
     }

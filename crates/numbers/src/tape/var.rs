@@ -118,6 +118,11 @@ impl<T: Base> Lift for Var<T> {
         Var::fixed(T::constant(c))
     }
 
+    #[inline(always)]
+    fn lift_rounded(c: f64) -> Self {
+        Var::fixed(T::rounded(c))
+    }
+
     #[inline]
     fn precision() -> Precision {
         T::precision()
