@@ -20,6 +20,8 @@
 //!
 //! - `nalgebra`: `RealField` for all numbers that have a value.
 
+#[cfg(doctest)]
+mod compile_fail;
 mod dual;
 mod dual2;
 pub mod fault;

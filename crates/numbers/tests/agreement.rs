@@ -44,7 +44,7 @@ impl Visitor for Partials<'_> {
     fn binary<O: Binary>(self, op: O) -> Self::Output {
         let (x, y) = (self.0[0], self.0[1]);
         let z = op.value(x, y);
-        let [a, b, c] = op.dd(x, y, z).map(|d| d.value());
+        let [a, b, c] = op.dd(x, y, z).map(cotangent_ops::Partial::value);
         let hessian = [[a, b, 0.0], [b, c, 0.0], [0.0; 3]];
         (z, [op.d1(x, y, z).value(), op.d2(x, y, z).value(), 0.0], hessian)
     }
@@ -52,9 +52,9 @@ impl Visitor for Partials<'_> {
     fn ternary<O: Ternary>(self, op: O) -> Self::Output {
         let [x, y, z] = [self.0[0], self.0[1], self.0[2]];
         let w = op.value(x, y, z);
-        let [a, b, c, d, e, f] = op.dd(x, y, z, w).map(|d| d.value());
+        let [a, b, c, d, e, f] = op.dd(x, y, z, w).map(cotangent_ops::Partial::value);
         let hessian = [[a, b, c], [b, d, e], [c, e, f]];
-        (w, op.d(x, y, z, w).map(|d| d.value()), hessian)
+        (w, op.d(x, y, z, w).map(cotangent_ops::Partial::value), hessian)
     }
 }
 

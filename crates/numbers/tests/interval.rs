@@ -31,6 +31,11 @@ fn check_box(op: Opcode, parameter: i32, boxes: &[Interval], points: &[Vec<f64>]
         if !plain.is_finite() {
             continue;
         }
+        // The plain value is right to a dozen digits: only near an end does more matter.
+        let margin = 1e-11 * (plain.abs() + 1e-3);
+        if y.contains(plain - margin) && y.contains(plain + margin) {
+            continue;
+        }
         let exact =
             big::evaluate(op, parameter, &x.iter().map(|v| big::Big::new(*v)).collect::<Vec<_>>());
         let inside = big::Big::new(y.low()) <= exact && exact <= big::Big::new(y.high());
@@ -48,7 +53,7 @@ fn boxes_enclose_the_values_at_their_points() {
     for &op in Opcode::ALL {
         let info = op.info();
         for &parameter in sample::parameters(op) {
-            for round in 0..25 {
+            for round in 0..60 {
                 let width = [1e-9, 1e-3, 0.3, 3.0, 20.0][round % 5];
                 let boxes: Vec<Interval> = (0..info.arity)
                     .map(|i| {
@@ -57,7 +62,7 @@ fn boxes_enclose_the_values_at_their_points() {
                         Interval::new(a, (a + width * rng.f64()).min(high))
                     })
                     .collect();
-                let points: Vec<Vec<f64>> = (0..4)
+                let points: Vec<Vec<f64>> = (0..6)
                     .map(|p| {
                         boxes
                             .iter()

@@ -31,7 +31,7 @@ fn eliminate<S: Scalar>(a: &[S], b: &[S], n: usize) -> (Vec<S>, S) {
             let known = b[c];
             b[r] -= a[r + c * n] * known;
         }
-        b[r] = b[r] / a[r + r * n];
+        b[r] /= a[r + r * n];
     }
     (b, determinant)
 }

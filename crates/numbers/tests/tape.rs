@@ -38,7 +38,7 @@ fn recursion_loops_and_branches_are_recorded_as_they_run() {
     fn power<S: Scalar>(x: S, n: u32) -> S {
         if n == 0 {
             S::one()
-        } else if n % 2 == 0 {
+        } else if n.is_multiple_of(2) {
             power(x * x, n / 2)
         } else {
             x * power(x, n - 1)
@@ -297,8 +297,8 @@ fn ten_million_operations_are_recorded_and_swept() {
             .record(&[1.0 + 1e-9], |x| {
                 let mut y = x[0];
                 for _ in 0..n / 2 {
-                    y = y * x[0];
-                    y = y + 0.0;
+                    y *= x[0];
+                    y += 0.0;
                 }
                 y
             })
