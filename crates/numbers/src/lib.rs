@@ -47,7 +47,7 @@ pub use dual::{Brand, Branded, Dual, Unguarded};
 pub use dual2::Dual2;
 pub use fault::Fault;
 pub use interval::{Endpoint, Interval};
-pub use jet::{Jet, Taylor, expand};
+pub use jet::{Expansion, Jet, Line, Taylor, expand};
 pub use kernel::{Kernel, Map, fuse, map, zip};
 pub use levels::Level;
 pub use observe::{Counted, Counts, Logged, NanCheck, count, log, nan_check};

@@ -8,4 +8,4 @@ mod runtime;
 mod series;
 
 pub use fixed::Jet;
-pub use runtime::{Taylor, expand};
+pub use runtime::{Expansion, Line, Taylor, expand};

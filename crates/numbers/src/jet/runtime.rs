@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use cotangent_ops::{Binary, Comparison, Elementary, Lift, Precision, Ternary, Unary};
+use cotangent_ops::{Binary, Comparison, Lift, Precision, Ternary, Unary};
 
 use super::series::{self, Carrier};
+use crate::Base;
 use crate::fault::{Fault, catch, raise};
 use crate::number::{inherent, number};
 use crate::trace::{self, Arena, Header, NO_STAMP};
@@ -41,41 +42,127 @@ unsafe impl<T: 'static> Arena for Coefficients<T> {}
 /// let factorial: f64 = (1..=20).map(f64::from).product();
 /// assert!((rows[0][20] * factorial - 1.0).abs() < 1e-12);
 /// ```
-pub fn expand<T: Elementary + 'static>(
+///
+/// # Errors
+/// What the function raised.
+pub fn expand<T: Base>(
     order: usize,
     x: &[&[T]],
     f: impl FnOnce(&[Taylor<T>]) -> Vec<Taylor<T>>,
 ) -> Result<Vec<Vec<T>>, Fault> {
-    let length = order + 1;
-    let mut arena =
-        Coefficients { header: Header::default(), length, data: Vec::new(), pool: Vec::new() };
-    let mut starts = Vec::with_capacity(x.len());
-    for curve in x {
-        starts.push(arena.push(curve));
-    }
+    let mut arena = Coefficients::new();
+    arena.reset(order);
+    let starts: Vec<u32> = x.iter().map(|curve| arena.push(curve)).collect();
     let outputs = trace::activate(&mut arena, |stamp| {
+        let value = |curve: &[T]| curve.first().copied().unwrap_or_else(T::zero);
         let inputs: Vec<Taylor<T>> = x
             .iter()
             .zip(starts)
-            .map(|(curve, start)| Taylor {
-                value: curve.first().copied().unwrap_or_else(T::zero),
-                start,
-                stamp,
-            })
+            .map(|(curve, start)| Taylor { value: value(curve), start, stamp })
             .collect();
         catch(|| {
             let outputs = f(&inputs);
-            if let Some(stray) = outputs.iter().find(|y| y.stamp != stamp && y.stamp != NO_STAMP) {
-                // A result that belongs elsewhere: name the mixing rather than read garbage.
-                trace::with::<Coefficients<T>, _>(stray.stamp, |_| ());
-            }
+            outputs.iter().for_each(|y| y.check(stamp));
             outputs
         })
     })?;
-    Ok(outputs.iter().map(|y| y.read(&arena)).collect())
+    let mut rows = vec![vec![T::zero(); order + 1]; outputs.len()];
+    for (row, y) in rows.iter_mut().zip(outputs) {
+        y.copy_to(&arena, row);
+    }
+    Ok(rows)
 }
 
-impl<T: Elementary> Coefficients<T> {
+/// Room for expansions of a function along lines, kept from one to the next.
+pub struct Expansion<T: Base = f64> {
+    arena: Coefficients<T>,
+    x: Vec<Taylor<T>>,
+    y: Vec<Taylor<T>>,
+    constants: Vec<Taylor<T>>,
+    cache: Vec<Taylor<T>>,
+}
+
+/// A line through a point, and the constants of the function.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a, T> {
+    /// The point.
+    pub x: &'a [T],
+    /// The direction, as long as the point.
+    pub direction: &'a [T],
+    /// Numbers that stay as they are.
+    pub constants: &'a [T],
+}
+
+impl<T: Base> Default for Expansion<T> {
+    fn default() -> Self {
+        Expansion::new()
+    }
+}
+
+impl<T: Base> Expansion<T> {
+    /// Room that grows with the first use.
+    pub fn new() -> Self {
+        Expansion {
+            arena: Coefficients::new(),
+            x: Vec::new(),
+            y: Vec::new(),
+            constants: Vec::new(),
+            cache: Vec::new(),
+        }
+    }
+
+    /// Expands a function of input, output, constants and `cache` numbers of cache. The coefficients
+    /// of the outputs, up to `order`, are written row by row; faults pass through.
+    pub fn along(
+        &mut self,
+        order: usize,
+        line: Line<'_, T>,
+        cache: usize,
+        coefficients: &mut [T],
+        f: impl FnOnce(&[Taylor<T>], &mut [Taylor<T>], &[Taylor<T>], &mut [Taylor<T>]),
+    ) {
+        let Expansion { arena, x, y, constants, cache: room } = self;
+        arena.reset(order);
+        x.clear();
+        for (value, slope) in line.x.iter().zip(line.direction) {
+            let start = arena.push(&[*value, *slope]);
+            x.push(Taylor { value: *value, start, stamp: NO_STAMP });
+        }
+        constants.clear();
+        constants.extend(line.constants.iter().map(|c| Taylor {
+            value: *c,
+            start: 0,
+            stamp: NO_STAMP,
+        }));
+        for (numbers, count) in [(&mut *y, coefficients.len() / (order + 1)), (&mut *room, cache)] {
+            numbers.clear();
+            numbers.resize(count, Taylor::from(0.0));
+        }
+        trace::activate(arena, |stamp| {
+            for x in x.iter_mut() {
+                x.stamp = stamp;
+            }
+            f(x, y, constants, room);
+            y.iter().for_each(|y| y.check(stamp));
+        });
+        for (row, y) in coefficients.chunks_mut(order + 1).zip(y.iter()) {
+            y.copy_to(arena, row);
+        }
+    }
+}
+
+impl<T: Base> Coefficients<T> {
+    fn new() -> Self {
+        Coefficients { header: Header::default(), length: 1, data: Vec::new(), pool: Vec::new() }
+    }
+
+    fn reset(&mut self, order: usize) {
+        self.length = order + 1;
+        self.data.clear();
+    }
+}
+
+impl<T: Base> Coefficients<T> {
     fn push(&mut self, coefficients: &[T]) -> u32 {
         let start = self.data.len();
         let Ok(place) = u32::try_from(start) else {
@@ -88,11 +175,11 @@ impl<T: Elementary> Coefficients<T> {
     }
 }
 
-impl<T: Elementary + 'static> Taylor<T> {
-    fn read(&self, arena: &Coefficients<T>) -> Vec<T> {
-        let mut out = vec![T::zero(); arena.length];
-        self.copy_to(arena, &mut out);
-        out
+impl<T: Base> Taylor<T> {
+    /// Refuses a number of another expansion.
+    #[track_caller]
+    fn check(self, stamp: u32) {
+        trace::join(self.stamp, stamp);
     }
 
     fn copy_to(&self, arena: &Coefficients<T>, out: &mut [T]) {
@@ -112,18 +199,18 @@ struct Runtime {
 }
 
 /// A buffer that goes back to its arena's pool.
-struct Buffer<T: Elementary + 'static> {
+struct Buffer<T: Base> {
     data: Vec<T>,
     stamp: u32,
 }
 
-impl<T: Elementary + 'static> AsMut<[T]> for Buffer<T> {
+impl<T: Base> AsMut<[T]> for Buffer<T> {
     fn as_mut(&mut self) -> &mut [T] {
         &mut self.data
     }
 }
 
-impl<T: Elementary + 'static> Drop for Buffer<T> {
+impl<T: Base> Drop for Buffer<T> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let data = std::mem::take(&mut self.data);
@@ -134,14 +221,14 @@ impl<T: Elementary + 'static> Drop for Buffer<T> {
 
 impl Runtime {
     #[track_caller]
-    fn load<T: Elementary + 'static>(&self, x: Taylor<T>) -> Buffer<T> {
+    fn load<T: Base>(&self, x: Taylor<T>) -> Buffer<T> {
         let mut buffer = self.scratch(T::zero());
         trace::with::<Coefficients<T>, _>(self.stamp, |arena| x.copy_to(arena, buffer.as_mut()));
         buffer
     }
 }
 
-impl<T: Elementary + 'static> Carrier<T> for Runtime {
+impl<T: Base> Carrier<T> for Runtime {
     type Number = Taylor<T>;
     type Scratch = Buffer<T>;
 
@@ -165,7 +252,7 @@ impl<T: Elementary + 'static> Carrier<T> for Runtime {
     }
 }
 
-impl<T: Elementary + 'static> Lift for Taylor<T> {
+impl<T: Base> Lift for Taylor<T> {
     type Mask = T::Mask;
 
     fn lift(c: f64) -> Self {
@@ -257,13 +344,13 @@ impl<T: Elementary + 'static> Lift for Taylor<T> {
     }
 }
 
-impl<T: Elementary + 'static> Taylor<T> {
+impl<T: Base> Taylor<T> {
     fn all(self, test: impl Fn(T) -> bool) -> bool {
         Runtime { stamp: self.stamp }.load(self).as_mut().iter().all(|c| test(*c))
     }
 }
 
-number!([T: Elementary + 'static] Taylor<T>);
+number!([T: Base] Taylor<T>);
 
 impl<T: fmt::Debug> fmt::Debug for Taylor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

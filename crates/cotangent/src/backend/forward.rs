@@ -1,0 +1,301 @@
+//! Forward mode: dual numbers, several directions at a time.
+
+use cotangent_numbers::{Brand, Dual, Unguarded, fault};
+
+use super::buffers::Buffers;
+use super::{Backend, Engine};
+use crate::error::Error;
+use crate::function::Differentiable;
+use crate::point::{Point, Real, Sizes};
+
+/// The most directions computed at a time.
+pub(crate) const MOST: usize = 12;
+
+/// Forward mode.
+///
+/// Costs one evaluation of the function on dual numbers for every chunk of directions: best for few
+/// inputs, or more outputs than inputs.
+///
+/// ```
+/// use cotangent::prelude::*;
+///
+/// let f = function!(|x: &[S]| -> S { x[0].exp() * x[1] });
+/// assert_eq!(gradient(&f, &Forward::default(), &[0.0, 3.0]).unwrap(), [3.0, 1.0]);
+/// assert_eq!(gradient(&f, &Forward { chunk: Some(1) }, &[0.0, 3.0]).unwrap(), [3.0, 1.0]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forward {
+    /// How many directions to compute at a time, up to 12; by default all if there are no more than
+    /// that, else chunks of nearly equal size.
+    pub chunk: Option<usize>,
+}
+
+/// The chunk for so many directions: as few chunks as possible, and those balanced.
+pub(crate) fn chunk_size(directions: usize) -> usize {
+    if directions <= MOST {
+        directions.max(1)
+    } else {
+        directions.div_ceil(directions.div_ceil(MOST))
+    }
+}
+
+impl Forward {
+    pub(crate) fn chunk_for(&self, directions: usize) -> Result<usize, Error> {
+        match self.chunk {
+            None => Ok(chunk_size(directions)),
+            Some(chunk) if (1..=MOST).contains(&chunk) => Ok(chunk.min(directions.max(1))),
+            Some(chunk) => Err(Error::Chunk { chunk, most: MOST }),
+        }
+    }
+}
+
+impl Backend for Forward {
+    type Engine<F: Differentiable, T: Real> = ForwardEngine<F>;
+
+    fn engine<F: Differentiable, T: Real>(
+        &self,
+        f: F,
+        sizes: Sizes,
+        _: Point<'_, T>,
+    ) -> Result<ForwardEngine<F>, Error> {
+        Ok(ForwardEngine { chunk: self.chunk_for(sizes.inputs)?, f, sizes })
+    }
+}
+
+/// Forward mode of one function.
+#[derive(Clone, Debug)]
+pub struct ForwardEngine<F> {
+    f: F,
+    sizes: Sizes,
+    chunk: usize,
+}
+
+/// The numbers of a forward evaluation.
+pub struct ForwardWorkspace<F, T> {
+    lanes: Box<dyn Lanes<F, T> + Send>,
+    guarded: Pass<T, 1, ()>,
+    columns: Vec<T>,
+}
+
+/// Dual numbers of some width.
+trait Lanes<F, T> {
+    /// Sets the point.
+    fn load(&mut self, at: Point<'_, T>);
+
+    /// The derivatives along the inputs from `first` on, as many as there are columns.
+    fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]);
+
+    /// The derivatives along given tangents, as many as there are columns.
+    fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]);
+}
+
+struct Pass<T, const N: usize, B: Brand> {
+    buffers: Buffers<Dual<T, N, B>>,
+}
+
+impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
+    fn new<F: Differentiable>(f: &F, sizes: Sizes) -> Self {
+        Pass { buffers: Buffers::new(f, sizes) }
+    }
+
+    fn store(&self, values: &mut [T], columns: &mut [T]) {
+        let y = &self.buffers.y;
+        for (value, y) in values.iter_mut().zip(y) {
+            *value = y.value;
+        }
+        for (lane, column) in columns.chunks_mut(y.len().max(1)).enumerate() {
+            for (entry, y) in column.iter_mut().zip(y) {
+                *entry = y.partials[lane];
+            }
+        }
+    }
+}
+
+impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<T, N, B> {
+    fn load(&mut self, at: Point<'_, T>) {
+        self.buffers.load(at.x, at.constants, Dual::fixed);
+    }
+
+    fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]) {
+        let lanes = columns.len() / self.buffers.y.len().max(1);
+        for lane in 0..lanes {
+            self.buffers.x[first + lane].partials[lane] = T::one();
+        }
+        self.buffers.call(f);
+        for lane in 0..lanes {
+            self.buffers.x[first + lane].partials[lane] = T::zero();
+        }
+        self.store(values, columns);
+    }
+
+    fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]) {
+        let n = self.buffers.x.len();
+        for (i, x) in self.buffers.x.iter_mut().enumerate() {
+            for lane in 0..N {
+                x.partials[lane] = tangents.get(lane * n + i).copied().unwrap_or_else(T::zero);
+            }
+        }
+        self.buffers.call(f);
+        self.store(values, columns);
+    }
+}
+
+/// Dual numbers at least as wide as the chunk. Not every width is there: each is another copy of the
+/// user's function.
+fn lanes<F: Differentiable, T: Real>(
+    f: &F,
+    sizes: Sizes,
+    chunk: usize,
+) -> Box<dyn Lanes<F, T> + Send> {
+    macro_rules! narrowest {
+        ($($width:literal)* else $widest:literal) => {
+            match chunk {
+                $(_ if chunk <= $width => Box::new(Pass::<T, $width, Unguarded>::new(f, sizes)),)*
+                _ => Box::new(Pass::<T, $widest, Unguarded>::new(f, sizes)),
+            }
+        };
+    }
+    narrowest!(1 2 3 4 6 8 10 else 12)
+}
+
+/// What is differentiated along what.
+struct Sweep<'a, F, T> {
+    f: &'a F,
+    at: Point<'a, T>,
+    /// Along the inputs if there are none.
+    tangents: Option<&'a [T]>,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl<F: Differentiable, T: Real> Sweep<'_, F, T> {
+    /// The derivatives along the directions from `first` on, as many as there are columns.
+    fn run(&self, lanes: &mut dyn Lanes<F, T>, first: usize, values: &mut [T], columns: &mut [T]) {
+        let count = columns.len() / self.outputs.max(1);
+        match self.tangents {
+            None => lanes.along_inputs(self.f, first, values, columns),
+            Some(tangents) => {
+                let tangents = &tangents[first * self.inputs..(first + count) * self.inputs];
+                lanes.along_tangents(self.f, tangents, values, columns);
+            }
+        }
+    }
+
+    /// One chunk of directions; if a column holds NaN, all once more with guarded numbers: an
+    /// unguarded 0·∞ is NaN, and so tells itself from every other number but a real NaN.
+    fn chunk(
+        &self,
+        lanes: &mut dyn Lanes<F, T>,
+        guarded: &mut Pass<T, 1, ()>,
+        first: usize,
+        values: &mut [T],
+        columns: &mut [T],
+    ) {
+        self.run(lanes, first, values, columns);
+        if columns.iter().any(|v| v.is_nan()) {
+            Lanes::<F, T>::load(guarded, self.at);
+            for (i, column) in columns.chunks_mut(self.outputs).enumerate() {
+                self.run(guarded, first + i, values, column);
+            }
+        }
+    }
+}
+
+impl<F: Differentiable> ForwardEngine<F> {
+    fn sweep<'a, T: Real>(
+        &'a self,
+        at: Point<'a, T>,
+        tangents: Option<&'a [T]>,
+    ) -> Sweep<'a, F, T> {
+        let Sizes { inputs, outputs, .. } = self.sizes;
+        Sweep { f: &self.f, at, tangents, inputs, outputs }
+    }
+
+    /// All columns, a chunk at a time.
+    fn columns<T: Real>(
+        &self,
+        sweep: &Sweep<'_, F, T>,
+        values: &mut [T],
+        columns: &mut [T],
+        workspace: &mut ForwardWorkspace<F, T>,
+    ) -> Result<(), Error> {
+        let ForwardWorkspace { lanes, guarded, .. } = workspace;
+        let width = self.chunk * sweep.outputs.max(1);
+        fault::catch(|| {
+            lanes.load(sweep.at);
+            for (i, chunk) in columns.chunks_mut(width).enumerate() {
+                sweep.chunk(&mut **lanes, guarded, i * self.chunk, values, chunk);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+impl<F: Differentiable, T: Real> Engine<T> for ForwardEngine<F> {
+    type Workspace = ForwardWorkspace<F, T>;
+
+    fn workspace(&self) -> Self::Workspace {
+        ForwardWorkspace {
+            lanes: lanes(&self.f, self.sizes, self.chunk),
+            guarded: Pass::new(&self.f, self.sizes),
+            columns: vec![T::zero(); self.chunk * self.sizes.outputs],
+        }
+    }
+
+    fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    fn jacobian(
+        &self,
+        at: Point<'_, T>,
+        values: &mut [T],
+        jacobian: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        self.columns(&self.sweep(at, None), values, jacobian, workspace)
+    }
+
+    fn pushforward(
+        &self,
+        at: Point<'_, T>,
+        tangents: &[T],
+        values: &mut [T],
+        images: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        self.columns(&self.sweep(at, Some(tangents)), values, images, workspace)
+    }
+
+    /// The Jacobian, a chunk of columns at a time, each weighted by the cotangents.
+    fn pullback(
+        &self,
+        at: Point<'_, T>,
+        cotangents: &[T],
+        values: &mut [T],
+        gradients: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        let Sizes { inputs: n, outputs: m, .. } = self.sizes;
+        let sweep = self.sweep(at, None);
+        let ForwardWorkspace { lanes, guarded, columns } = workspace;
+        fault::catch(|| {
+            lanes.load(at);
+            for first in (0..n).step_by(self.chunk) {
+                let count = self.chunk.min(n - first);
+                let chunk = &mut columns[..count * m];
+                sweep.chunk(&mut **lanes, guarded, first, values, chunk);
+                for (weights, gradient) in cotangents.chunks(m.max(1)).zip(gradients.chunks_mut(n))
+                {
+                    for (column, entry) in chunk.chunks(m).zip(&mut gradient[first..]) {
+                        *entry = column
+                            .iter()
+                            .zip(weights)
+                            .fold(T::zero(), |sum, (d, w)| sum + w.strong_mul(*d));
+                    }
+                }
+            }
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Second-order forward mode: second-order numbers for few inputs, nested duals beyond.
+
+use cotangent_numbers::{Dual2, fault};
+
+use super::outer::{ForwardOuter, Layered};
+use super::{Outer, SecondOrderEngine};
+use crate::backend::Forward;
+use crate::backend::buffers::Buffers;
+use crate::error::Error;
+use crate::function::Differentiable;
+use crate::point::{Point, Real, Sizes};
+
+/// The most inputs for which second-order numbers are used.
+pub(crate) const MOST: usize = 10;
+
+/// Second-order forward mode of one function.
+pub struct ForwardSecond<F> {
+    /// For products, second derivatives of one variable, and more inputs than second-order numbers
+    /// take.
+    nested: Layered<F, Forward, Forward>,
+}
+
+impl<F: Differentiable> ForwardSecond<F> {
+    pub(super) fn new<T: Real>(
+        backend: Forward,
+        f: F,
+        sizes: Sizes,
+        at: Point<'_, T>,
+    ) -> Result<Self, Error> {
+        Ok(ForwardSecond { nested: Outer::second_order(&backend, f, backend, sizes, at)? })
+    }
+}
+
+/// The numbers of second-order forward mode.
+pub struct ForwardSecondWorkspace<F, T: Real> {
+    direct: Option<Box<dyn Direct<F, T> + Send>>,
+    nested: ForwardOuter<Forward, T>,
+}
+
+/// Second-order numbers of some width.
+trait Direct<F, T> {
+    fn hessian(&mut self, f: &F, at: Point<'_, T>, gradient: &mut [T], hessian: &mut [T]) -> T;
+}
+
+impl<F: Differentiable, T: Real, const K: usize> Direct<F, T> for Buffers<Dual2<T, K>> {
+    fn hessian(&mut self, f: &F, at: Point<'_, T>, gradient: &mut [T], hessian: &mut [T]) -> T {
+        self.load(at.x, at.constants, Dual2::fixed);
+        for (i, (to, x)) in self.x.iter_mut().zip(at.x).enumerate() {
+            *to = Dual2::variable(*x, i);
+        }
+        self.call(f);
+        let y = &self.y[0];
+        for (j, column) in hessian.chunks_mut(gradient.len().max(1)).enumerate() {
+            gradient[j] = y.gradient[j];
+            for (i, entry) in column.iter_mut().enumerate() {
+                *entry = y.second(i, j);
+            }
+        }
+        y.value
+    }
+}
+
+/// Second-order numbers at least as wide as there are inputs, if there are so wide ones. Not every
+/// width is there: each is another copy of the user's function.
+fn direct<F: Differentiable, T: Real>(f: &F, sizes: Sizes) -> Option<Box<dyn Direct<F, T> + Send>> {
+    macro_rules! narrowest {
+        ($($width:literal)*) => {
+            match sizes.inputs {
+                $(n if n <= $width => Some(Box::new(Buffers::<Dual2<T, $width>>::new(f, sizes))),)*
+                _ => None,
+            }
+        };
+    }
+    narrowest!(1 2 3 4 6 8 10)
+}
+
+impl<F: Differentiable, T: Real> SecondOrderEngine<T> for ForwardSecond<F> {
+    type Workspace = ForwardSecondWorkspace<F, T>;
+
+    fn workspace(&self) -> Self::Workspace {
+        ForwardSecondWorkspace {
+            direct: direct(self.nested.function(), self.sizes_of()),
+            nested: self.nested.workspace(),
+        }
+    }
+
+    fn sizes(&self) -> Sizes {
+        self.sizes_of()
+    }
+
+    fn hessian(
+        &self,
+        at: Point<'_, T>,
+        gradient: &mut [T],
+        hessian: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<T, Error> {
+        match &mut workspace.direct {
+            Some(direct) => {
+                let f = self.nested.function();
+                Ok(fault::catch(|| direct.hessian(f, at, gradient, hessian))?)
+            }
+            None => self.nested.hessian(at, gradient, hessian, &mut workspace.nested),
+        }
+    }
+
+    fn hvp(
+        &self,
+        at: Point<'_, T>,
+        tangents: &[T],
+        gradient: &mut [T],
+        images: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<T, Error> {
+        self.nested.hvp(at, tangents, gradient, images, &mut workspace.nested)
+    }
+
+    fn second_derivative(
+        &self,
+        at: Point<'_, T>,
+        values: &mut [T],
+        first: &mut [T],
+        second: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        self.nested.second_derivative(at, values, first, second, &mut workspace.nested)
+    }
+}
+
+impl<F> ForwardSecond<F> {
+    fn sizes_of(&self) -> Sizes {
+        self.nested.sizes_of()
+    }
+}

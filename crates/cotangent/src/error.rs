@@ -1,0 +1,88 @@
+//! What can go wrong, where, and what to do.
+
+use cotangent_numbers::Fault;
+
+/// Why a derivative could not be computed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A slice has the wrong length.
+    #[error("{what} has {found} entries, {expected} are needed; {remedy}")]
+    Size {
+        /// Which slice.
+        what: &'static str,
+        /// How many entries are needed.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// There is nothing to differentiate.
+    #[error("{what} is empty, so there is nothing to differentiate; give at least one entry")]
+    Empty {
+        /// Which slice.
+        what: &'static str,
+    },
+    /// An input is NaN.
+    #[error(
+        "entry {index} of {what} is NaN; find where it came from with `nan_check` on the code that made it"
+    )]
+    NotANumber {
+        /// Which slice.
+        what: &'static str,
+        /// Which entry.
+        index: usize,
+    },
+    /// A function returned another number of outputs than when it was prepared.
+    #[error(
+        "the function returned {found} outputs, {expected} when it was prepared; the number of outputs \
+         must not depend on the point, or prepare anew"
+    )]
+    Outputs {
+        /// How many there were.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A number of directions computed at once that cannot be.
+    #[error("a chunk of {chunk} directions was asked for; choose from 1 to {most}")]
+    Chunk {
+        /// What was asked for.
+        chunk: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// A step of finite differences that cannot be.
+    #[error(
+        "a step of {step} was asked for; choose a positive, finite one, or none for the best by the order"
+    )]
+    Step {
+        /// What was asked for.
+        step: f64,
+    },
+    /// An order of finite differences that there is not.
+    #[error("finite differences of order {order} were asked for; choose 1, 2, 4, 6 or 8")]
+    Order {
+        /// What was asked for.
+        order: usize,
+    },
+    /// A workspace was used with another prepared derivative than it was made by.
+    #[error(
+        "this workspace was made by another prepared derivative; make one with its `workspace`"
+    )]
+    ForeignWorkspace,
+    /// The function could not go on.
+    #[error(transparent)]
+    Function(#[from] Fault),
+}
+
+/// Checks the length of a slice.
+pub(crate) fn check_size(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+    remedy: &'static str,
+) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Size { what, expected, found, remedy }) }
+}

@@ -1,0 +1,115 @@
+//! Where a function is differentiated.
+
+use cotangent_numbers::{Base, Elementary, Plain};
+
+use crate::error::{Error, check_size};
+
+/// A floating-point type that derivatives are computed in: `f64` or `f32`.
+pub trait Real:
+    Elementary<Mask = bool> + Base + std::fmt::Display + Default + Into<f64> + sealed::Sealed
+{
+    /// The numbers themselves as a [`Scalar`](crate::Scalar).
+    #[doc(hidden)]
+    fn plain(x: Self) -> Plain<Self> {
+        Plain(x)
+    }
+}
+
+impl Real for f64 {}
+impl Real for f32 {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
+/// The input of a function and the constants it is called with.
+///
+/// Anything that is a slice makes a point; a pair of them is a point with constants:
+///
+/// ```
+/// use cotangent::Point;
+///
+/// let x = vec![1.0, 2.0];
+/// let plain: Point<f64> = (&x).into();
+/// assert!(plain.constants.is_empty());
+/// let with_constants = Point::from((&x, &[3.0]));
+/// assert_eq!(with_constants.constants, [3.0]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a, T = f64> {
+    /// The input.
+    pub x: &'a [T],
+    /// What the function's [`Context`](crate::Context) holds as constants.
+    pub constants: &'a [T],
+}
+
+impl<'a, T, X: AsRef<[T]> + ?Sized> From<&'a X> for Point<'a, T> {
+    fn from(x: &'a X) -> Self {
+        Point { x: x.as_ref(), constants: &[] }
+    }
+}
+
+impl<'a, T, X: AsRef<[T]> + ?Sized, P: AsRef<[T]> + ?Sized> From<(&'a X, &'a P)> for Point<'a, T> {
+    fn from((x, constants): (&'a X, &'a P)) -> Self {
+        Point { x: x.as_ref(), constants: constants.as_ref() }
+    }
+}
+
+/// The sizes that a derivative was prepared for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Inputs.
+    pub inputs: usize,
+    /// Outputs.
+    pub outputs: usize,
+    /// Constants.
+    pub constants: usize,
+}
+
+impl Sizes {
+    /// Checks that a point fits and holds no NaN.
+    pub(crate) fn check<T: Real>(&self, at: Point<'_, T>) -> Result<(), Error> {
+        let remedy = "prepare anew for points of another size";
+        check_size("the point", self.inputs, at.x.len(), remedy)?;
+        check_size("the constants", self.constants, at.constants.len(), remedy)?;
+        check_numbers("the point", at.x)?;
+        check_numbers("the constants", at.constants)
+    }
+}
+
+/// Refuses NaN.
+pub(crate) fn check_numbers<T: Real>(what: &'static str, x: &[T]) -> Result<(), Error> {
+    match x.iter().position(|v| v.is_nan()) {
+        Some(index) => Err(Error::NotANumber { what, index }),
+        None => Ok(()),
+    }
+}
+
+/// The one input of a function and the constants it is called with: a number, or a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalarPoint<'a, T = f64> {
+    /// The input.
+    pub x: [T; 1],
+    /// What the function's [`Context`](crate::Context) holds as constants.
+    pub constants: &'a [T],
+}
+
+impl<T: Real> ScalarPoint<'_, T> {
+    pub(crate) fn point(&self) -> Point<'_, T> {
+        Point { x: &self.x, constants: self.constants }
+    }
+}
+
+impl<T: Real> From<T> for ScalarPoint<'_, T> {
+    fn from(x: T) -> Self {
+        ScalarPoint { x: [x], constants: &[] }
+    }
+}
+
+impl<'a, T: Real, P: AsRef<[T]> + ?Sized> From<(T, &'a P)> for ScalarPoint<'a, T> {
+    fn from((x, constants): (T, &'a P)) -> Self {
+        ScalarPoint { x: [x], constants: constants.as_ref() }
+    }
+}
