@@ -10,5 +10,5 @@ pub use crate::operator::{
 };
 pub use crate::{
     Auto, Context, Differentiable, Elementary, FiniteDifferences, Forward, Many, One, Reverse,
-    Scalar, SecondOrder, function,
+    Scalar, SecondOrder, Var, function, recorded,
 };

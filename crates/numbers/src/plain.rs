@@ -21,6 +21,8 @@ pub struct Plain<T>(pub T);
 impl<T: Elementary<Mask = bool>> Lift for Plain<T> {
     type Mask = bool;
 
+    const PLAIN: bool = T::PLAIN;
+
     #[inline(always)]
     fn lift(c: f64) -> Self {
         Plain(T::constant(c))

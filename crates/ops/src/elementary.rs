@@ -36,6 +36,9 @@ macro_rules! declare {
             /// overhead.
             const RECORDS: bool;
 
+            /// Whether it is a plain floating-point number, which carries nothing but its value.
+            const PLAIN: bool;
+
             /// The number that stands for a constant.
             fn constant(c: f64) -> Self;
 
@@ -168,6 +171,8 @@ macro_rules! declare {
             type Mask = <L as Lift>::Mask;
 
             const RECORDS: bool = <L as Lift>::RECORDS;
+
+            const PLAIN: bool = <L as Lift>::PLAIN;
 
             #[inline(always)]
             fn constant(c: f64) -> Self {
@@ -318,6 +323,8 @@ macro_rules! declare {
             type Mask = bool;
 
             const RECORDS: bool = false;
+
+            const PLAIN: bool = true;
 
             #[inline(always)]
             fn constant(c: f64) -> $F {

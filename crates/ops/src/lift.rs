@@ -67,6 +67,9 @@ pub trait Lift: Arithmetic {
     /// Whether operations are recorded, so that one record for a whole array is worth its overhead.
     const RECORDS: bool = false;
 
+    /// Whether the number carries nothing but its value.
+    const PLAIN: bool = false;
+
     /// The number that stands for a constant.
     fn lift(c: f64) -> Self;
 

@@ -17,6 +17,7 @@ pub use reverse::Reverse;
 pub use second::{Inner, Outer, SecondOrder, SecondOrderBackend, SecondOrderEngine};
 
 pub(crate) use buffers::Buffers;
+pub(crate) use finite::{Differences, differentiate};
 
 use crate::error::Error;
 use crate::function::Differentiable;

@@ -1,0 +1,108 @@
+//! Closures over recorded variables: no generics to write.
+
+use std::marker::PhantomData;
+
+use cotangent_numbers::fault::raise;
+use cotangent_numbers::{Program, Scalar, Var};
+
+use crate::function::{Arity, Context, Differentiable, Many, One};
+
+/// What a closure over recorded variables may return.
+pub trait Outputs {
+    /// One output or a slice.
+    type Arity: Arity;
+
+    /// The outputs.
+    fn collect(self) -> Vec<Var>;
+}
+
+impl Outputs for Var {
+    type Arity = One;
+
+    fn collect(self) -> Vec<Var> {
+        vec![self]
+    }
+}
+
+impl Outputs for Vec<Var> {
+    type Arity = Many;
+
+    fn collect(self) -> Vec<Var> {
+        self
+    }
+}
+
+impl<const N: usize> Outputs for [Var; N] {
+    type Arity = Many;
+
+    fn collect(self) -> Vec<Var> {
+        self.to_vec()
+    }
+}
+
+/// A function of a closure over recorded variables.
+///
+/// The closure runs once an evaluation, is recorded, and the recording is run on whatever numbers the
+/// derivative needs. It can capture anything, and be any closure; a generic function
+/// ([`function!`](crate::function)) is faster, because it runs on those numbers itself.
+///
+/// ```
+/// use cotangent::prelude::*;
+/// use cotangent::recorded;
+///
+/// let weights = vec![1.0, 2.0, 3.0];
+/// let f = recorded(|x| {
+///     x.iter().zip(&weights).map(|(x, w)| if *x > 0.0 { *x * *w } else { *x * *x }).sum::<Var>()
+/// });
+/// assert_eq!(gradient(&f, &Auto, &[1.0, -1.0, 2.0])?, [1.0, -2.0, 3.0]);
+/// assert_eq!(hessian(&f, &Auto, &[1.0, -1.0, 2.0])?[(1, 1)], 2.0);
+/// # Ok::<(), cotangent::Error>(())
+/// ```
+pub fn recorded<F, R>(f: F) -> Recorded<F, R>
+where
+    F: Fn(&[Var]) -> R,
+    R: Outputs,
+{
+    Recorded { f, outputs: PhantomData }
+}
+
+/// A closure over recorded variables as a function, made by [`recorded`].
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<F, R> {
+    f: F,
+    outputs: PhantomData<fn() -> R>,
+}
+
+impl<F, R> Recorded<F, R>
+where
+    F: Fn(&[Var]) -> R,
+    R: Outputs,
+{
+    /// The closure as a program, recorded at a point.
+    fn program(&self, x: &[f64]) -> Program {
+        match Program::record(x, |x| (self.f)(x).collect()) {
+            Ok(program) => program,
+            Err(fault) => raise(fault),
+        }
+    }
+}
+
+impl<F, R> Differentiable for Recorded<F, R>
+where
+    F: Fn(&[Var]) -> R,
+    R: Outputs,
+{
+    type Input = Many;
+    type Output = R::Arity;
+
+    fn outputs(&self, x: &[f64], _: &[f64]) -> usize {
+        self.program(x).outputs()
+    }
+
+    fn call<S: Scalar>(&self, x: &[S], y: &mut [S], _: Context<'_, S>) {
+        let point: Vec<f64> = x.iter().map(|x| x.value()).collect();
+        if let Err(fault) = self.program(&point).evaluate(x, y) {
+            raise(fault);
+        }
+    }
+}
