@@ -6,6 +6,7 @@ use cotangent_ops::{
     Binary, Comparison, Elementary, Lift, Opcode, Partial, Precision, Ternary, Unary, ops,
 };
 
+use crate::lanes::product;
 use crate::number::{inherent, number};
 
 /// Up to this many variables all entries are computed, in loops that the compiler unrolls; beyond,
@@ -142,7 +143,8 @@ struct Times {
 impl Times {
     #[inline(always)]
     fn for_all<T: Elementary>(partials: &[Partial<T>]) -> Times {
-        let strong = partials.iter().any(|p| matches!(p, Partial::Is(d) if !d.all_finite()));
+        let delicate = |d: T| !d.all_finite() || d.vanishes();
+        let strong = partials.iter().any(|p| matches!(p, Partial::Is(d) if delicate(*d)));
         Times { strong }
     }
 
@@ -152,7 +154,7 @@ impl Times {
             Partial::Zero => T::zero(),
             Partial::One => x,
             Partial::MinusOne => -x,
-            Partial::Is(d) if self.strong => x.strong_mul(d),
+            Partial::Is(d) if self.strong => product(x, d),
             Partial::Is(d) => x * d,
         }
     }

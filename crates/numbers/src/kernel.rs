@@ -8,6 +8,7 @@ use cotangent_ops::{Elementary, Primitive, Scalar};
 
 use crate::dual::Dual;
 use crate::fault::{Fault, raise};
+use crate::lanes::product;
 
 /// A scalar function of K arguments, over any number. [`kernel!`](crate::kernel) makes one.
 pub trait Kernel<const K: usize>: Clone + Send + Sync + 'static {
@@ -103,7 +104,7 @@ impl<F: Kernel<K>, const K: usize> Primitive for Map<F, K> {
         for (i, dy) in dy.iter_mut().enumerate() {
             let partials = self.differentiate(x, i).partials;
             let tangent = self.element(dx, i);
-            *dy = (0..K).fold(T::zero(), |sum, k| sum + tangent[k].strong_mul(partials[k]));
+            *dy = (0..K).fold(T::zero(), |sum, k| sum + product(tangent[k], partials[k]));
         }
     }
 
@@ -117,7 +118,7 @@ impl<F: Kernel<K>, const K: usize> Primitive for Map<F, K> {
     ) {
         for (i, (weight, partials)) in cotangent.iter().zip(saved.chunks(K)).enumerate() {
             for (k, partial) in partials.iter().enumerate() {
-                gradient[k * self.n + i] += weight.strong_mul(*partial);
+                gradient[k * self.n + i] += product(*weight, *partial);
             }
         }
     }

@@ -6,20 +6,25 @@
 
 use cotangent_ops::Elementary;
 
-/// p·d in every lane; where `guarded`, a zero lane stays zero though d is not finite.
+/// The product of a derivative and a partial; a zero on either side wins over ∞ and NaN.
+#[inline(always)]
+pub(crate) fn product<T: Elementary>(derivative: T, partial: T) -> T {
+    if partial.vanishes() { T::zero() } else { derivative.strong_mul(partial) }
+}
+
+/// p·d in every lane; where `guarded`, a zero on either side wins over ∞ and NaN.
 ///
 /// The guard is one test a number, but costs the gradient of Rosenbrock half its speed, because
 /// LLVM then cannot move arithmetic across operations.
 #[inline(always)]
 pub(crate) fn scale<T: Elementary, const N: usize>(guarded: bool, p: &[T; N], d: T) -> [T; N] {
-    if guarded && !d.all_finite() {
+    if guarded && (!d.all_finite() || d.vanishes()) {
         return scale_strong(p, d);
     }
     map(p, |v| v * d, |v| vector::scale(v, d.value()))
 }
 
-/// p·d + q·e in every lane; where `guarded`, a zero lane contributes zero though its factor is not
-/// finite.
+/// p·d + q·e in every lane, guarded in the same way.
 #[inline(always)]
 pub(crate) fn combine<T: Elementary, const N: usize>(
     guarded: bool,
@@ -28,7 +33,8 @@ pub(crate) fn combine<T: Elementary, const N: usize>(
     q: &[T; N],
     e: T,
 ) -> [T; N] {
-    if guarded && !(d.all_finite() && e.all_finite()) {
+    let delicate = |d: T| !d.all_finite() || d.vanishes();
+    if guarded && (delicate(d) || delicate(e)) {
         return add(&scale_strong(p, d), &scale_strong(q, e));
     }
     zip(p, q, |v, w| v * d + w * e, |v, w| vector::combine(v, d.value(), w, e.value()))
@@ -55,7 +61,7 @@ pub(crate) fn neg<T: Elementary, const N: usize>(p: &[T; N]) -> [T; N] {
 #[cold]
 #[inline(never)]
 fn scale_strong<T: Elementary, const N: usize>(p: &[T; N], d: T) -> [T; N] {
-    p.map(|v| v.strong_mul(d))
+    p.map(|v| product(v, d))
 }
 
 #[inline(always)]

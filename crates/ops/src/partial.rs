@@ -30,13 +30,14 @@ impl<T: Elementary> Partial<T> {
         }
     }
 
-    /// The tangent times this partial; a zero tangent stays zero, whatever the partial.
+    /// The tangent times this partial; a zero on either side wins over ∞ and NaN.
     #[inline]
     pub fn times(self, tangent: T) -> T {
         match self {
             Partial::Zero => T::zero(),
             Partial::One => tangent,
             Partial::MinusOne => -tangent,
+            Partial::Is(d) if d.vanishes() => T::zero(),
             Partial::Is(d) => tangent.strong_mul(d),
         }
     }

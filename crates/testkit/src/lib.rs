@@ -1,7 +1,9 @@
 //! What cotangent's crates are tested with.
 //!
 //! - [`big`]: the table's operations in 256 bits, written a second time, as the reference;
-//! - [`sample`]: points at which an operation is tested.
+//! - [`sample`]: points at which an operation is tested;
+//! - [`difftests`]: the functions that DiffTests lists.
 
 pub mod big;
+pub mod difftests;
 pub mod sample;

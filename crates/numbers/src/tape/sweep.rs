@@ -7,6 +7,7 @@ use super::record::{Node, Tape};
 use super::var::Var;
 use crate::Base;
 use crate::fault::Fault;
+use crate::lanes::product;
 
 impl<T: Base> Tape<T> {
     /// The gradient of one variable to the inputs.
@@ -108,17 +109,17 @@ fn reverse_nodes<T: Elementary>(nodes: &[Node<T>], first: usize, adjoints: &mut 
         // given out before the node, hence below its own, or its own.
         unsafe {
             let weight = *adjoints.get_unchecked(own);
-            // A zero cotangent stays zero, whatever the partials: and most of a row is zero.
+            // A zero on either side of a product wins over ∞; and most of a row is zero.
             if weight.vanishes() {
                 continue;
             }
             let [a, b] = node.parents;
             debug_assert!(a as usize <= own && b as usize <= own);
             if a as usize != own {
-                *adjoints.get_unchecked_mut(a as usize) += weight.strong_mul(node.partials[0]);
+                *adjoints.get_unchecked_mut(a as usize) += product(weight, node.partials[0]);
             }
             if b as usize != own {
-                *adjoints.get_unchecked_mut(b as usize) += weight.strong_mul(node.partials[1]);
+                *adjoints.get_unchecked_mut(b as usize) += product(weight, node.partials[1]);
             }
         }
     }
@@ -148,7 +149,7 @@ fn forward_nodes<T: Elementary>(nodes: &[Node<T>], first: usize, tangents: &mut 
         let mut tangent = T::zero();
         for (parent, partial) in node.parents.iter().zip(node.partials) {
             if *parent as usize != own {
-                tangent += tangents[*parent as usize].strong_mul(partial);
+                tangent += product(tangents[*parent as usize], partial);
             }
         }
         tangents[own] = tangent;
