@@ -10,7 +10,7 @@ use crate::backend::{
 };
 use crate::error::Error;
 use crate::function::{Arity, Differentiable};
-use crate::operator::{Prepared, sizes};
+use crate::operator::sizes;
 use crate::point::{Point, Sizes};
 
 /// How one way to compute derivatives compares to the reference.
@@ -178,10 +178,9 @@ fn jacobian<F: Differentiable, B: Backend>(
     at: Point<'_, f64>,
 ) -> Result<Vec<f64>, Error> {
     use crate::backend::Engine;
-    let prepared: Prepared<_, f64> = Prepared::new(backend.engine(f, sizes, at)?);
+    let engine = backend.engine(f, sizes, at)?;
     let (mut y, mut j) = (vec![0.0; sizes.outputs], vec![0.0; sizes.outputs * sizes.inputs]);
-    let engine = &prepared.engine;
-    engine.jacobian(at, &mut y, &mut j, &mut Engine::<f64>::workspace(engine))?;
+    engine.jacobian(at, &mut y, &mut j, &mut Engine::<f64>::workspace(&engine))?;
     Ok(j)
 }
 

@@ -1,7 +1,7 @@
 //! The functions of DiffTests by every backend, and their published values.
 
 use cotangent::prelude::*;
-use cotangent::{check_derivatives, Matrix};
+use cotangent::{Matrix, check_derivatives};
 use cotangent_testkit::difftests::*;
 
 #[track_caller]
@@ -65,7 +65,11 @@ fn pairs_of_matrices_to_matrices() {
         x[i] += 1.0;
     }
     for (which, name) in MATRIX_PAIRS.iter().enumerate() {
-        check(name, &function!([which: usize, n: usize] |x: &[S]| -> Vec<S> { matrix_pair(which, x, n) }), &x);
+        check(
+            name,
+            &function!([which: usize, n: usize] |x: &[S]| -> Vec<S> { matrix_pair(which, x, n) }),
+            &x,
+        );
     }
 }
 
@@ -84,7 +88,11 @@ fn functions_in_place_and_arrays_to_arrays() {
     check("arr2arr_1", &function!(|x: &[S]| -> Vec<S> { arr2arr_1(x) }), &x);
     check("arr2arr_2", &function!(|x: &[S]| -> Vec<S> { arr2arr_2(x) }), &numbers(9));
     check("identity", &function!(|x: &[S]| -> Vec<S> { x.to_vec() }), &x);
-    check("inverse", &function!(|x: &[S]| -> Vec<S> { cotangent::linalg::inverse(x, 2) }), &[2.0, 0.3, 0.4, 1.5]);
+    check(
+        "inverse",
+        &function!(|x: &[S]| -> Vec<S> { cotangent::linalg::inverse(x, 2) }),
+        &[2.0, 0.3, 0.4, 1.5],
+    );
 }
 
 #[test]
@@ -111,7 +119,10 @@ fn constant_matrices() {
                 for i in 0..5 {
                     for k in 0..5 {
                         let entry: f64 = (0..5).map(|l| a[(i, l)] * j[(l, k)]).sum();
-                        assert!((entry - f64::from(u8::from(i == k))).abs() < 1e-8, "{which} ({i}, {k}): {entry}");
+                        assert!(
+                            (entry - f64::from(u8::from(i == k))).abs() < 1e-8,
+                            "{which} ({i}, {k}): {entry}"
+                        );
                     }
                 }
             }
@@ -123,7 +134,9 @@ fn constant_matrices() {
 fn published_values() {
     let f = function!(|x: &[S]| -> S { rosenbrock_1(x) });
     let x = [0.1, 0.2, 0.3];
-    let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-11 * (1.0 + b.abs()));
+    let close = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-11 * (1.0 + b.abs()))
+    };
     for g in [
         gradient(&f, &Forward::default(), &x).unwrap(),
         gradient(&f, &Reverse::default(), &x).unwrap(),
@@ -132,7 +145,10 @@ fn published_values() {
         assert!(close(&g, &[-9.4, 15.6, 52.0]), "{g:?}");
     }
     let h = hessian(&f, &Auto, &x).unwrap();
-    assert!(close(h.as_slice(), &[-66.0, -40.0, 0.0, -40.0, 130.0, -80.0, 0.0, -80.0, 200.0]), "{h}");
+    assert!(
+        close(h.as_slice(), &[-66.0, -40.0, 0.0, -40.0, 130.0, -80.0, 0.0, -80.0, 200.0]),
+        "{h}"
+    );
 
     let f = function!(|x: &[S], y: &mut [S; 4]| {
         y[0] = x[0] * x[1] * (x[2] * x[2]).sin();
@@ -187,5 +203,10 @@ fn published_values() {
             assert_eq!(gradient(&g, &$backend, &[1.0, -1000.0]).unwrap(), [f64::INFINITY, f64::NEG_INFINITY]);
         )*};
     }
-    both!(Forward::default(), Forward { chunk: Some(1) }, Reverse::default(), Reverse { replay: true });
+    both!(
+        Forward::default(),
+        Forward { chunk: Some(1) },
+        Reverse::default(),
+        Reverse { replay: true }
+    );
 }

@@ -2,8 +2,8 @@
 //!
 //! Indices in comments count from 1, as published; matrices are in column-major order.
 
-use cotangent_numbers::linalg::{det, dot, inverse, mat_mul, solve, transpose};
 use cotangent_numbers::Scalar;
+use cotangent_numbers::linalg::{det, dot, inverse, mat_mul, solve, transpose};
 
 // ------------------------------------------------------------------ number → number
 
@@ -108,12 +108,18 @@ pub fn rosenbrock_2<S: Scalar>(x: &[S]) -> S {
 
 /// [`rosenbrock_1`] over shifted slices.
 pub fn rosenbrock_3<S: Scalar>(x: &[S]) -> S {
-    x.iter().zip(&x[1..]).map(|(x, y)| (S::one() - *x).powi(2) + (*y - x.powi(2)).powi(2) * 100.0).sum()
+    x.iter()
+        .zip(&x[1..])
+        .map(|(x, y)| (S::one() - *x).powi(2) + (*y - x.powi(2)).powi(2) * 100.0)
+        .sum()
 }
 
 /// Σ (1 + xᵢ)² + 100 |xᵢ₊₁ + xᵢ²|²: the signs differ on purpose.
 pub fn rosenbrock_4<S: Scalar>(x: &[S]) -> S {
-    x.iter().zip(&x[1..]).map(|(x, y)| (*x + 1.0).powi(2) + (*y + x.powi(2)).abs().powi(2) * 100.0).sum()
+    x.iter()
+        .zip(&x[1..])
+        .map(|(x, y)| (*x + 1.0).powi(2) + (*y + x.powi(2)).abs().powi(2) * 100.0)
+        .sum()
 }
 
 /// Ackley's function with a = 20, b = −0.2, c = 2π.
@@ -192,7 +198,8 @@ pub fn softmax<S: Scalar>(x: &[S]) -> S {
 pub fn neural_step<S: Scalar>(x: &[S], n: usize) -> S {
     let (input, rest) = x.split_at(n);
     let (weights, last) = rest.split_at(n * n);
-    let hidden: Vec<S> = mat_mul(weights, input, n, n, 1).into_iter().map(|v| (v.exp() + 1.0).ln()).collect();
+    let hidden: Vec<S> =
+        mat_mul(weights, input, n, n, 1).into_iter().map(|v| (v.exp() + 1.0).ln()).collect();
     num2num_5(dot(&last[..n], &hidden))
 }
 
@@ -200,7 +207,18 @@ pub fn neural_step<S: Scalar>(x: &[S], n: usize) -> S {
 
 /// The operations of two matrices, packed one after the other.
 pub const MATRIX_PAIRS: &[&str] = &[
-    "A + B", "A − B", "A·B", "A/B", "A\\B", "A .* B", "A ./ B", "A .\\ B", "A .^ B", "A·Bᵀ", "Aᵀ·B", "Aᵀ·Bᵀ",
+    "A + B",
+    "A − B",
+    "A·B",
+    "A/B",
+    "A\\B",
+    "A .* B",
+    "A ./ B",
+    "A .\\ B",
+    "A .^ B",
+    "A·Bᵀ",
+    "Aᵀ·B",
+    "Aᵀ·Bᵀ",
 ];
 
 /// The operation of two n×n matrices with this name.
@@ -315,10 +333,28 @@ pub fn constant_matrix(which: usize, n: usize) -> Vec<f64> {
     for j in 0..n {
         for i in 0..n {
             a[i + j * n] = match which {
-                0 => if i == j { diagonal(i) } else { 0.0 },
+                0 => {
+                    if i == j {
+                        diagonal(i)
+                    } else {
+                        0.0
+                    }
+                }
                 1 => lehmer(i, j),
-                2 => if i <= j { lehmer(i, j) } else { 0.0 },
-                _ => if i >= j { lehmer(i, j) } else { 0.0 },
+                2 => {
+                    if i <= j {
+                        lehmer(i, j)
+                    } else {
+                        0.0
+                    }
+                }
+                _ => {
+                    if i >= j {
+                        lehmer(i, j)
+                    } else {
+                        0.0
+                    }
+                }
             };
         }
     }

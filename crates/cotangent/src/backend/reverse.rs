@@ -39,9 +39,7 @@ impl Backend for Reverse {
             (Some(x), Some(constants)) if self.replay => Some(program(&f, sizes, x, constants)?),
             _ => None,
         };
-        let sample = at.x.iter().map(|v| (*v).into()).collect();
-        let constants = at.constants.iter().map(|v| (*v).into()).collect();
-        Ok(ReverseEngine { f, sizes, program, sample, constants })
+        Ok(ReverseEngine { f, sizes, program })
     }
 }
 
@@ -67,9 +65,6 @@ pub struct ReverseEngine<F> {
     f: F,
     sizes: Sizes,
     program: Option<Program>,
-    /// Where it was prepared: what a workspace is sized by.
-    sample: Vec<f64>,
-    constants: Vec<f64>,
 }
 
 /// The tape of a reverse evaluation.
@@ -183,7 +178,7 @@ impl<F: Differentiable, T: Real> Engine<T> for ReverseEngine<F> {
 
     fn workspace(&self) -> Self::Workspace {
         let Sizes { inputs, outputs, constants } = self.sizes;
-        let mut workspace = ReverseWorkspace {
+        ReverseWorkspace {
             tape: Tape::new(),
             y: vec![Var::from(0.0); outputs],
             constants: vec![Var::from(0.0); constants],
@@ -194,19 +189,7 @@ impl<F: Differentiable, T: Real> Engine<T> for ReverseEngine<F> {
             plain: Vec::with_capacity(outputs),
             unit: Vec::with_capacity(inputs.max(outputs)),
             row: Vec::with_capacity(inputs),
-        };
-        // One evaluation and sweep where the function was prepared sizes the tape. It need not
-        // succeed: an evaluation that fails here will say so when it is asked for.
-        let cast = |v: &Vec<f64>| v.iter().map(|v| T::constant(*v)).collect::<Vec<T>>();
-        let (x, p) = (cast(&self.sample), cast(&self.constants));
-        let mut values = vec![T::zero(); outputs];
-        let mut gradient = vec![T::zero(); inputs];
-        let at = Point { x: &x, constants: &p };
-        if let Ok(recorded) = self.evaluate(at, &mut values, &mut workspace) {
-            let weights = vec![T::one(); outputs];
-            let _ = self.weigh(&recorded, &weights, &mut gradient, &mut workspace);
         }
-        workspace
     }
 
     fn sizes(&self) -> Sizes {

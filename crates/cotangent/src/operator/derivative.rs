@@ -56,7 +56,7 @@ where
     let prepared = prepare_derivative(f, backend, at)?;
     let m = prepared.outputs();
     let (mut values, mut derivative) = (vec![T::zero(); m], vec![T::zero(); m]);
-    let mut workspace = prepared.workspace();
+    let mut workspace = prepared.fresh();
     prepared.value_and_derivative_into(at, &mut values, &mut derivative, &mut workspace)?;
     Ok((F::Output::of(values), F::Output::of(derivative)))
 }
@@ -78,7 +78,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_derivative(f, backend, at)?;
-    prepared.derivative_into(at, derivative, &mut prepared.workspace())
+    prepared.derivative_into(at, derivative, &mut prepared.fresh())
 }
 
 /// The value and the derivative, in place.
@@ -99,7 +99,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_derivative(f, backend, at)?;
-    prepared.value_and_derivative_into(at, values, derivative, &mut prepared.workspace())
+    prepared.value_and_derivative_into(at, values, derivative, &mut prepared.fresh())
 }
 
 /// Prepares derivatives of a function.
@@ -118,7 +118,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at.point())?;
-    Ok(PreparedDerivative(Prepared::new(backend.engine(f, sizes, at.point())?)))
+    Ok(PreparedDerivative(Prepared::new(backend.engine(f, sizes, at.point())?, at.point())))
 }
 
 /// A derivative that has been prepared.
@@ -126,8 +126,18 @@ where
 pub struct PreparedDerivative<E, T = f64>(Prepared<E, T>);
 
 impl<T: Real, E: Engine<T>> PreparedDerivative<E, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+        let mut workspace = self.fresh();
+        let mut derivative = vec![T::zero(); self.outputs()];
+        if let Ok((inner, [values, _])) = self.0.open(&mut workspace) {
+            let _ = self.evaluate(self.0.sample(), values, &mut derivative, inner);
+        }
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<E::Workspace, T> {
         self.0.workspace(self.0.engine.workspace(), [self.outputs(), 0])
     }
 
@@ -142,7 +152,7 @@ impl<T: Real, E: Engine<T>> PreparedDerivative<E, T> {
     /// NaN in the point, and what the function raised.
     pub fn derivative<'a>(&self, at: impl Into<ScalarPoint<'a, T>>) -> Result<Vec<T>, Error> {
         let mut derivative = vec![T::zero(); self.outputs()];
-        self.derivative_into(at, &mut derivative, &mut self.workspace())?;
+        self.derivative_into(at, &mut derivative, &mut self.fresh())?;
         Ok(derivative)
     }
 
@@ -156,7 +166,7 @@ impl<T: Real, E: Engine<T>> PreparedDerivative<E, T> {
     ) -> Result<(Vec<T>, Vec<T>), Error> {
         let m = self.outputs();
         let (mut values, mut derivative) = (vec![T::zero(); m], vec![T::zero(); m]);
-        self.value_and_derivative_into(at, &mut values, &mut derivative, &mut self.workspace())?;
+        self.value_and_derivative_into(at, &mut values, &mut derivative, &mut self.fresh())?;
         Ok((values, derivative))
     }
 

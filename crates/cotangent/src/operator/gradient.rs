@@ -89,7 +89,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_gradient(f, backend, at)?;
-    prepared.value_and_gradient_into(at, gradient, &mut prepared.workspace())
+    prepared.value_and_gradient_into(at, gradient, &mut prepared.fresh())
 }
 
 /// Prepares gradients of a function at points of the size of `at`.
@@ -108,7 +108,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    Ok(PreparedGradient(Prepared::new(backend.engine(f, sizes, at)?)))
+    Ok(PreparedGradient(Prepared::new(backend.engine(f, sizes, at)?, at)))
 }
 
 /// A gradient that has been prepared.
@@ -132,8 +132,16 @@ where
 pub struct PreparedGradient<E, T = f64>(Prepared<E, T>);
 
 impl<T: Real, E: Engine<T>> PreparedGradient<E, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+        let mut workspace = self.fresh();
+        let mut gradient = vec![T::zero(); self.0.engine.sizes().inputs];
+        let _ = self.gradient_into(self.0.sample(), &mut gradient, &mut workspace);
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<E::Workspace, T> {
         self.0.workspace(self.0.engine.workspace(), [0, 0])
     }
 
@@ -154,7 +162,7 @@ impl<T: Real, E: Engine<T>> PreparedGradient<E, T> {
         at: impl Into<Point<'a, T>>,
     ) -> Result<(T, Vec<T>), Error> {
         let mut gradient = vec![T::zero(); self.0.engine.sizes().inputs];
-        let value = self.value_and_gradient_into(at, &mut gradient, &mut self.workspace())?;
+        let value = self.value_and_gradient_into(at, &mut gradient, &mut self.fresh())?;
         Ok((value, gradient))
     }
 

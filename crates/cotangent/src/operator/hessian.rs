@@ -70,7 +70,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_hessian(f, backend, at)?;
-    prepared.hessian_into(at, hessian, &mut prepared.workspace())
+    prepared.hessian_into(at, hessian, &mut prepared.fresh())
 }
 
 /// The value, and the gradient and the Hessian in place.
@@ -91,7 +91,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_hessian(f, backend, at)?;
-    prepared.value_gradient_and_hessian_into(at, gradient, hessian, &mut prepared.workspace())
+    prepared.value_gradient_and_hessian_into(at, gradient, hessian, &mut prepared.fresh())
 }
 
 /// Prepares Hessians of a function at points of the size of `at`.
@@ -110,7 +110,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    Ok(PreparedHessian(Prepared::new(backend.second_order(f, sizes, at)?)))
+    Ok(PreparedHessian(Prepared::new(backend.second_order(f, sizes, at)?, at)))
 }
 
 /// A Hessian that has been prepared.
@@ -118,8 +118,17 @@ where
 pub struct PreparedHessian<E, T = f64>(Prepared<E, T>);
 
 impl<T: Real, E: SecondOrderEngine<T>> PreparedHessian<E, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+        let mut workspace = self.fresh();
+        let n = self.0.engine.sizes().inputs;
+        let mut hessian = vec![T::zero(); n * n];
+        let _ = self.hessian_into(self.0.sample(), &mut hessian, &mut workspace);
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<E::Workspace, T> {
         self.0.workspace(self.0.engine.workspace(), [self.0.engine.sizes().inputs, 0])
     }
 
@@ -142,7 +151,7 @@ impl<T: Real, E: SecondOrderEngine<T>> PreparedHessian<E, T> {
         let n = self.0.engine.sizes().inputs;
         let (mut gradient, mut hessian) = (vec![T::zero(); n], Matrix::filled(n, n, T::zero()));
         let matrix = hessian.as_mut_slice();
-        let mut workspace = self.workspace();
+        let mut workspace = self.fresh();
         let value =
             self.value_gradient_and_hessian_into(at, &mut gradient, matrix, &mut workspace)?;
         Ok((value, gradient, hessian))

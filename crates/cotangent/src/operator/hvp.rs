@@ -72,7 +72,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_hvp(f, backend, at)?;
-    prepared.hvp_into(at, tangents, products, &mut prepared.workspace())
+    prepared.hvp_into(at, tangents, products, &mut prepared.fresh())
 }
 
 /// The value, and the gradient and the products of the Hessian with tangents in place.
@@ -94,7 +94,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_hvp(f, backend, at)?;
-    prepared.gradient_and_hvp_into(at, tangents, gradient, products, &mut prepared.workspace())
+    prepared.gradient_and_hvp_into(at, tangents, gradient, products, &mut prepared.fresh())
 }
 
 /// Prepares products of the Hessian with tangents at points of the size of `at`.
@@ -113,7 +113,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    Ok(PreparedHvp(Prepared::new(backend.second_order(f, sizes, at)?)))
+    Ok(PreparedHvp(Prepared::new(backend.second_order(f, sizes, at)?, at)))
 }
 
 /// Products of the Hessian with tangents that have been prepared.
@@ -121,8 +121,22 @@ where
 pub struct PreparedHvp<E, T = f64>(Prepared<E, T>);
 
 impl<T: Real, E: SecondOrderEngine<T>> PreparedHvp<E, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+        let mut workspace = self.fresh();
+        let n = self.0.engine.sizes().inputs;
+        let (tangents, mut products) = (vec![T::one(); 2 * n], vec![T::zero(); 2 * n]);
+        // One tangent and several may take different ways.
+        for count in [1, 2] {
+            let products = &mut products[..count * n];
+            let _ =
+                self.hvp_into(self.0.sample(), &tangents[..count * n], products, &mut workspace);
+        }
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<E::Workspace, T> {
         self.0.workspace(self.0.engine.workspace(), [self.0.engine.sizes().inputs, 0])
     }
 
@@ -150,7 +164,7 @@ impl<T: Real, E: SecondOrderEngine<T>> PreparedHvp<E, T> {
         let n = self.0.engine.sizes().inputs;
         let joined = join("a tangent", tangents, n)?;
         let (mut gradient, mut products) = (vec![T::zero(); n], vec![T::zero(); joined.len()]);
-        let mut workspace = self.workspace();
+        let mut workspace = self.fresh();
         self.gradient_and_hvp_into(at, &joined, &mut gradient, &mut products, &mut workspace)?;
         Ok((gradient, products.chunks(n).map(<[T]>::to_vec).collect()))
     }

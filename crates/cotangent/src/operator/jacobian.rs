@@ -71,7 +71,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_jacobian(f, backend, at)?;
-    prepared.jacobian_into(at, jacobian, &mut prepared.workspace())
+    prepared.jacobian_into(at, jacobian, &mut prepared.fresh())
 }
 
 /// The outputs and the Jacobian, in place.
@@ -92,7 +92,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_jacobian(f, backend, at)?;
-    prepared.value_and_jacobian_into(at, values, jacobian, &mut prepared.workspace())
+    prepared.value_and_jacobian_into(at, values, jacobian, &mut prepared.fresh())
 }
 
 /// Prepares Jacobians of a function at points of the size of `at`.
@@ -111,7 +111,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    Ok(PreparedJacobian(Prepared::new(backend.engine(f, sizes, at)?)))
+    Ok(PreparedJacobian(Prepared::new(backend.engine(f, sizes, at)?, at)))
 }
 
 /// A Jacobian that has been prepared.
@@ -119,8 +119,17 @@ where
 pub struct PreparedJacobian<E, T = f64>(Prepared<E, T>);
 
 impl<T: Real, E: Engine<T>> PreparedJacobian<E, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+        let mut workspace = self.fresh();
+        let (m, n) = self.shape();
+        let mut jacobian = vec![T::zero(); m * n];
+        let _ = self.jacobian_into(self.0.sample(), &mut jacobian, &mut workspace);
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<E::Workspace, T> {
         self.0.workspace(self.0.engine.workspace(), [self.0.engine.sizes().outputs, 0])
     }
 
@@ -149,7 +158,7 @@ impl<T: Real, E: Engine<T>> PreparedJacobian<E, T> {
         let (m, n) = self.shape();
         let (mut values, mut jacobian) = (vec![T::zero(); m], Matrix::filled(m, n, T::zero()));
         let matrix = jacobian.as_mut_slice();
-        self.value_and_jacobian_into(at, &mut values, matrix, &mut self.workspace())?;
+        self.value_and_jacobian_into(at, &mut values, matrix, &mut self.fresh())?;
         Ok((values, jacobian))
     }
 

@@ -13,7 +13,6 @@ mod products;
 mod second_derivative;
 mod taylor;
 
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cotangent_numbers::fault;
@@ -78,13 +77,19 @@ pub(crate) fn sizes<F: Differentiable, T: Real>(f: &F, at: Point<'_, T>) -> Resu
 pub(crate) struct Prepared<E, T> {
     pub(crate) engine: E,
     id: u64,
-    number: PhantomData<fn() -> T>,
+    /// Where it was prepared: new workspaces are used there once, so that they are large enough.
+    sample: (Vec<T>, Vec<T>),
 }
 
 impl<E, T: Real> Prepared<E, T> {
-    pub(crate) fn new(engine: E) -> Self {
+    pub(crate) fn new(engine: E, at: Point<'_, T>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Prepared { engine, id: NEXT.fetch_add(1, Ordering::Relaxed), number: PhantomData }
+        let sample = (at.x.to_vec(), at.constants.to_vec());
+        Prepared { engine, id: NEXT.fetch_add(1, Ordering::Relaxed), sample }
+    }
+
+    pub(crate) fn sample(&self) -> Point<'_, T> {
+        Point { x: &self.sample.0, constants: &self.sample.1 }
     }
 
     /// A workspace with room for results that an evaluation computes but was not asked for.

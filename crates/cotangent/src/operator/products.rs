@@ -72,7 +72,7 @@ macro_rules! product_operator {
         {
             let at = at.into();
             let prepared = $prepare(f, backend, at)?;
-            prepared.$into(at, vectors, products, &mut prepared.workspace())
+            prepared.$into(at, vectors, products, &mut prepared.fresh())
         }
 
         #[doc = concat!("The outputs, and the products of ", $matrix, " with ", $vector, "s, in place.")]
@@ -94,7 +94,7 @@ macro_rules! product_operator {
         {
             let at = at.into();
             let prepared = $prepare(f, backend, at)?;
-            prepared.$value_and_into(at, vectors, values, products, &mut prepared.workspace())
+            prepared.$value_and_into(at, vectors, values, products, &mut prepared.fresh())
         }
 
         #[doc = concat!("Prepares products of ", $matrix, " with ", $vector, "s at points of the size of `at`.")]
@@ -113,7 +113,7 @@ macro_rules! product_operator {
         {
             let at = at.into();
             let sizes = sizes(&f, at)?;
-            Ok($Prepared(Prepared::new(backend.engine(f, sizes, at)?)))
+            Ok($Prepared(Prepared::new(backend.engine(f, sizes, at)?, at)))
         }
 
         #[doc = concat!("Products of ", $matrix, " with ", $vector, "s that have been prepared.")]
@@ -123,8 +123,18 @@ macro_rules! product_operator {
         pub struct $Prepared<E, T = f64>(Prepared<E, T>);
 
         impl<T: Real, E: Engine<T>> $Prepared<E, T> {
-            /// Room for evaluations on one thread.
+            /// Room for evaluations on one thread. It is tried out where the products were prepared,
+            /// so that evaluations with it allocate nothing.
             pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+                let mut workspace = self.fresh();
+                let sizes = self.0.engine.sizes();
+                let vectors = vec![T::one(); 2 * sizes.$given];
+                let mut products = vec![T::zero(); 2 * sizes.$found];
+                let _ = self.$into(self.0.sample(), &vectors, &mut products, &mut workspace);
+                workspace
+            }
+
+            fn fresh(&self) -> Workspace<E::Workspace, T> {
                 let engine = &self.0.engine;
                 self.0.workspace(engine.workspace(), [engine.sizes().outputs, 0])
             }
@@ -154,7 +164,7 @@ macro_rules! product_operator {
                 let joined = join(concat!("a ", $vector), vectors, sizes.$given)?;
                 let mut values = vec![T::zero(); sizes.outputs];
                 let mut products = vec![T::zero(); vectors.len() * sizes.$found];
-                let mut workspace = self.workspace();
+                let mut workspace = self.fresh();
                 self.$value_and_into(at, &joined, &mut values, &mut products, &mut workspace)?;
                 Ok((values, products.chunks(sizes.$found).map(<[T]>::to_vec).collect()))
             }

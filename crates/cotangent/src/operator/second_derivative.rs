@@ -73,7 +73,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_second_derivative(f, backend, at)?;
-    prepared.second_derivative_into(at, second, &mut prepared.workspace())
+    prepared.second_derivative_into(at, second, &mut prepared.fresh())
 }
 
 /// The value, the derivative and the second derivative, in place.
@@ -95,7 +95,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_second_derivative(f, backend, at)?;
-    let mut workspace = prepared.workspace();
+    let mut workspace = prepared.fresh();
     prepared.value_derivative_and_second_derivative_into(at, values, first, second, &mut workspace)
 }
 
@@ -115,7 +115,10 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at.point())?;
-    Ok(PreparedSecondDerivative(Prepared::new(backend.second_order(f, sizes, at.point())?)))
+    Ok(PreparedSecondDerivative(Prepared::new(
+        backend.second_order(f, sizes, at.point())?,
+        at.point(),
+    )))
 }
 
 /// A second derivative that has been prepared.
@@ -123,8 +126,18 @@ where
 pub struct PreparedSecondDerivative<E, T = f64>(Prepared<E, T>);
 
 impl<T: Real, E: SecondOrderEngine<T>> PreparedSecondDerivative<E, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<E::Workspace, T> {
+        let mut workspace = self.fresh();
+        let mut second = vec![T::zero(); self.outputs()];
+        if let Ok((inner, [values, first])) = self.0.open(&mut workspace) {
+            let _ = self.evaluate(self.0.sample(), [values, first, &mut second], inner);
+        }
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<E::Workspace, T> {
         self.0.workspace(self.0.engine.workspace(), [self.outputs(); 2])
     }
 
@@ -154,7 +167,7 @@ impl<T: Real, E: SecondOrderEngine<T>> PreparedSecondDerivative<E, T> {
     ) -> Result<[Vec<T>; 3], Error> {
         let mut results = [0; 3].map(|_| vec![T::zero(); self.outputs()]);
         let [values, first, second] = &mut results;
-        let mut workspace = self.workspace();
+        let mut workspace = self.fresh();
         self.value_derivative_and_second_derivative_into(
             at,
             values,

@@ -79,7 +79,7 @@ where
 {
     let at = at.into();
     let prepared = prepare_taylor(f, at, order)?;
-    prepared.taylor_into(at, direction, coefficients, &mut prepared.workspace())
+    prepared.taylor_into(at, direction, coefficients, &mut prepared.fresh())
 }
 
 /// Prepares Taylor coefficients of a function up to an order, at points of the size of `at`.
@@ -97,7 +97,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    Ok(PreparedTaylor { prepared: Prepared::new(f), sizes, order })
+    Ok(PreparedTaylor { prepared: Prepared::new(f, at), sizes, order })
 }
 
 /// Taylor coefficients that have been prepared.
@@ -172,8 +172,18 @@ impl<F: Differentiable, T: Real> Series<F, T> for Long<T> {
 }
 
 impl<F: Differentiable, T: Real> PreparedTaylor<F, T> {
-    /// Room for evaluations on one thread.
+    /// Room for evaluations on one thread. It is tried out where the expansion was prepared, so that
+    /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<TaylorWorkspace<F, T>, T> {
+        let mut workspace = self.fresh();
+        let direction = vec![T::one(); self.sizes.inputs];
+        let mut coefficients = vec![T::zero(); self.sizes.outputs * (self.order + 1)];
+        let _ =
+            self.taylor_into(self.prepared.sample(), &direction, &mut coefficients, &mut workspace);
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<TaylorWorkspace<F, T>, T> {
         let f = &self.prepared.engine;
         macro_rules! shortest {
             ($($length:literal)*) => {
@@ -201,7 +211,7 @@ impl<F: Differentiable, T: Real> PreparedTaylor<F, T> {
     ) -> Result<Vec<Vec<T>>, Error> {
         let length = self.order + 1;
         let mut coefficients = vec![T::zero(); self.sizes.outputs * length];
-        self.taylor_into(at, direction, &mut coefficients, &mut self.workspace())?;
+        self.taylor_into(at, direction, &mut coefficients, &mut self.fresh())?;
         Ok(coefficients.chunks(length).map(<[T]>::to_vec).collect())
     }
 

@@ -65,7 +65,7 @@ pub trait SecondOrderEngine<T: Real> {
     /// What changes during an evaluation.
     type Workspace: Send;
 
-    /// Room for evaluations, allocated in full.
+    /// Room for evaluations; what depends on the point grows with the first one.
     fn workspace(&self) -> Self::Workspace;
 
     /// The sizes it was prepared for.

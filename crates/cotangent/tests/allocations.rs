@@ -1,0 +1,174 @@
+//! A prepared derivative allocates nothing when it is evaluated.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use cotangent::prelude::*;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator; a counter of the thread is all that is added.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Fails if `f` allocates.
+#[track_caller]
+fn allocates_nothing(what: &str, mut f: impl FnMut(f64)) {
+    let before = ALLOCATIONS.get();
+    for k in 0..5 {
+        f(0.5 + 0.1 * f64::from(k));
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0, "{what}");
+}
+
+const N: usize = 30;
+
+fn point(s: f64) -> [f64; N] {
+    std::array::from_fn(|i| s + 0.01 * i as f64)
+}
+
+#[test]
+fn first_order_evaluations_allocate_nothing() {
+    let f = function!(|x: &[S], constant p, cache c: &mut [S; x.len()]| -> S {
+        for i in 0..x.len() {
+            c[i] = x[i].sin() * p[0] + x[i].powi(2);
+        }
+        c.iter().copied().sum::<S>().exp().ln()
+    });
+    let p = [0.3];
+    macro_rules! gradients {
+        ($($backend:expr),*) => {$(
+            let prepared = prepare_gradient(f, &$backend, (&point(1.0), &p)).unwrap();
+            let mut workspace = prepared.workspace();
+            let mut g = [0.0; N];
+            allocates_nothing(stringify!($backend), |s| {
+                prepared.value_and_gradient_into((&point(s), &p), &mut g, &mut workspace).unwrap();
+            });
+        )*};
+    }
+    gradients!(
+        Forward::default(),
+        Forward { chunk: Some(1) },
+        Reverse::default(),
+        Reverse { replay: true },
+        FiniteDifferences::default(),
+        FiniteDifferences::richardson(),
+        Auto
+    );
+
+    let g = function!(|x: &[S], y: &mut [S; x.len() + 3]| {
+        for i in 0..y.len() {
+            y[i] = x[i % x.len()] * x[(i + 1) % x.len()].cos();
+        }
+    });
+    macro_rules! jacobians {
+        ($($backend:expr),*) => {$(
+            let prepared = prepare_jacobian(g, &$backend, &point(1.0)).unwrap();
+            let mut workspace = prepared.workspace();
+            let mut j = vec![0.0; N * (N + 3)];
+            allocates_nothing(stringify!($backend), |s| {
+                prepared.jacobian_into(&point(s), &mut j, &mut workspace).unwrap();
+            });
+            let prepared = prepare_pushforward(g, &$backend, &point(1.0)).unwrap();
+            let mut workspace = prepared.workspace();
+            let (t, mut images) = (vec![0.3; 2 * N], vec![0.0; 2 * (N + 3)]);
+            allocates_nothing(concat!("pushforward, ", stringify!($backend)), |s| {
+                prepared.pushforward_into(&point(s), &t, &mut images, &mut workspace).unwrap();
+            });
+            let prepared = prepare_pullback(g, &$backend, &point(1.0)).unwrap();
+            let mut workspace = prepared.workspace();
+            let (w, mut images) = (vec![0.3; 2 * (N + 3)], vec![0.0; 2 * N]);
+            allocates_nothing(concat!("pullback, ", stringify!($backend)), |s| {
+                prepared.pullback_into(&point(s), &w, &mut images, &mut workspace).unwrap();
+            });
+        )*};
+    }
+    jacobians!(
+        Forward::default(),
+        Reverse::default(),
+        Reverse { replay: true },
+        FiniteDifferences::default(),
+        Auto
+    );
+
+    let h = function!(|t: S| -> [S; 2] { [t.cos(), t.sin()] });
+    let prepared = prepare_derivative(h, &Forward::default(), 0.3).unwrap();
+    let mut workspace = prepared.workspace();
+    let mut d = [0.0; 2];
+    allocates_nothing("derivative", |s| {
+        prepared.derivative_into(s, &mut d, &mut workspace).unwrap()
+    });
+}
+
+#[test]
+fn second_order_evaluations_allocate_nothing() {
+    let f = function!(|x: &[S]| -> S {
+        x.windows(2).map(|w| (w[1] - w[0] * w[0]).powi(2) + w[0].exp()).sum::<S>()
+    });
+    macro_rules! hessians {
+        ($($backend:expr),*) => {$(
+            for n in [3, N] {
+                let prepared = prepare_hessian(f, &$backend, &point(1.0)[..n]).unwrap();
+                let mut workspace = prepared.workspace();
+                let mut h = vec![0.0; n * n];
+                allocates_nothing(stringify!($backend), |s| {
+                    prepared.hessian_into(&point(s)[..n], &mut h, &mut workspace).unwrap();
+                });
+                let prepared = prepare_hvp(f, &$backend, &point(1.0)[..n]).unwrap();
+                let mut workspace = prepared.workspace();
+                let (t, mut images) = (vec![0.3; 2 * n], vec![0.0; 2 * n]);
+                allocates_nothing(concat!("hvp, ", stringify!($backend)), |s| {
+                    prepared.hvp_into(&point(s)[..n], &t, &mut images, &mut workspace).unwrap();
+                });
+            }
+        )*};
+    }
+    let (forward, reverse) = (Forward::default(), Reverse::default());
+    hessians!(
+        forward,
+        reverse,
+        Auto,
+        FiniteDifferences::default(),
+        SecondOrder { outer: forward, inner: forward },
+        SecondOrder { outer: reverse, inner: forward },
+        SecondOrder { outer: reverse, inner: reverse }
+    );
+    let g = function!(|x| x.sin() * x);
+    let prepared = prepare_second_derivative(g, &Forward::default(), 0.3).unwrap();
+    let mut workspace = prepared.workspace();
+    let mut d = [0.0];
+    allocates_nothing("second derivative", |s| {
+        prepared.second_derivative_into(s, &mut d, &mut workspace).unwrap()
+    });
+    for order in [1, 3, 5, 11, 30] {
+        let prepared = prepare_taylor(g, &[0.3], order).unwrap();
+        let mut workspace = prepared.workspace();
+        let mut c = vec![0.0; order + 1];
+        allocates_nothing("taylor", |s| {
+            prepared.taylor_into(&[s], &[1.0], &mut c, &mut workspace).unwrap()
+        });
+    }
+}
