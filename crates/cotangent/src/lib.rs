@@ -22,7 +22,7 @@ pub use backend::{
 };
 pub use check::{Comparison, Report, check_derivatives, check_rule};
 pub use cotangent_numbers::{self as numbers, Elementary, Fault, Interval, Scalar};
-pub use cotangent_numbers::{Var, fuse, kernel, linalg, map, zip};
+pub use cotangent_numbers::{Program, Replay, Tape, Var, fuse, kernel, linalg, map, zip};
 pub use cotangent_ops::Primitive;
 pub use cotangent_sparse::{Pattern, spy};
 pub use error::Error;

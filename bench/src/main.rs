@@ -1,0 +1,42 @@
+//! Benchmarks of cotangent: ratios against hand-written code and peers, measured in one run.
+//!
+//! `cargo run --release --manifest-path bench/Cargo.toml -- SUITE [--case substring] [--json]`
+
+mod eager;
+mod harness;
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+/// Benchmarks of cotangent against hand-written code and its peers.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    /// What to measure.
+    suite: Suite,
+    /// Only cases whose name contains this.
+    #[arg(long, default_value = "")]
+    case: String,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// How long to measure each contender, in milliseconds.
+    #[arg(long, default_value_t = 120)]
+    milliseconds: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Suite {
+    /// The eager numbers: dual numbers, tape, second-order numbers, tracers.
+    Eager,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut bench = harness::Bench::new(&arguments.case, arguments.json, arguments.milliseconds);
+    match arguments.suite {
+        Suite::Eager => eager::run(&mut bench),
+    }
+    bench.finish()
+}
