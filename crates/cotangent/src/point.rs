@@ -79,12 +79,20 @@ impl Sizes {
     }
 }
 
+/// Whether there is a NaN; without an early exit, so that it vectorises.
+#[inline]
+pub(crate) fn any_nan<T: Real>(x: &[T]) -> bool {
+    x.iter().fold(false, |found, v| found | v.is_nan())
+}
+
 /// Refuses NaN.
+#[inline]
 pub(crate) fn check_numbers<T: Real>(what: &'static str, x: &[T]) -> Result<(), Error> {
-    match x.iter().position(|v| v.is_nan()) {
-        Some(index) => Err(Error::NotANumber { what, index }),
-        None => Ok(()),
+    if !any_nan(x) {
+        return Ok(());
     }
+    let index = x.iter().position(|v| v.is_nan()).unwrap_or(0);
+    Err(Error::NotANumber { what, index })
 }
 
 /// The one input of a function and the constants it is called with: a number, or a pair.

@@ -68,7 +68,7 @@ impl<T: Elementary, const N: usize, B: Brand> Dual<T, N, B> {
     /// A number that does not depend on anything: an outer value in an inner derivative.
     #[inline(always)]
     pub fn fixed(value: T) -> Self {
-        Dual::new(value, [T::zero(); N])
+        Dual::new(value, lanes::zeros())
     }
 
     /// The `lane`-th independent variable.
@@ -96,7 +96,7 @@ impl<T: Elementary, const N: usize, B: Brand> Dual<T, N, B> {
 #[inline(always)]
 fn chain<T: Elementary, B: Brand, const N: usize>(partial: Partial<T>, p: &[T; N]) -> [T; N] {
     match partial {
-        Partial::Zero => [T::zero(); N],
+        Partial::Zero => lanes::zeros(),
         Partial::One => *p,
         Partial::MinusOne => lanes::neg(p),
         Partial::Is(d) => lanes::scale(B::GUARDED, p, d),

@@ -58,6 +58,19 @@ pub(crate) fn neg<T: Elementary, const N: usize>(p: &[T; N]) -> [T; N] {
     map(p, |v| -v, |v| vector::scale(v, -1.0))
 }
 
+/// 0 in every lane. Written as vectors, like all else: a sum that starts from zeros written one by one
+/// is kept in registers of another shape than the terms, and reshuffled at every step.
+#[inline(always)]
+pub(crate) fn zeros<T: Elementary, const N: usize>() -> [T; N] {
+    let mut out = [T::zero(); N];
+    if let Some(lanes) =
+        T::as_f64s_mut(&mut out).and_then(|out| <&mut [f64; N]>::try_from(out).ok())
+    {
+        *lanes = vector::zeros();
+    }
+    out
+}
+
 #[cold]
 #[inline(never)]
 fn scale_strong<T: Elementary, const N: usize>(p: &[T; N], d: T) -> [T; N] {
@@ -198,6 +211,18 @@ mod vector {
     }
 
     #[inline(always)]
+    pub(super) fn zeros<const N: usize>() -> [f64; N] {
+        let nothing = [0.0; N];
+        sweep(
+            &nothing,
+            &nothing,
+            wide!(|_v, _w| _mm256_set1_pd(0.0)),
+            narrow!(|_v, _w| _mm_set1_pd(0.0)),
+            |_, _| 0.0,
+        )
+    }
+
+    #[inline(always)]
     pub(super) fn add<const N: usize>(p: &[f64; N], q: &[f64; N]) -> [f64; N] {
         sweep(p, q, wide!(|v, w| _mm256_add_pd(v, w)), narrow!(|v, w| _mm_add_pd(v, w)), |v, w| {
             v + w
@@ -215,6 +240,11 @@ mod vector {
 /// The operations on `f64` lanes where there are no explicit vectors.
 #[cfg(not(target_arch = "x86_64"))]
 mod vector {
+    #[inline(always)]
+    pub(super) fn zeros<const N: usize>() -> [f64; N] {
+        [0.0; N]
+    }
+
     #[inline(always)]
     pub(super) fn scale<const N: usize>(p: &[f64; N], d: f64) -> [f64; N] {
         p.map(|v| v * d)

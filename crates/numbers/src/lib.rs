@@ -54,7 +54,8 @@ pub use observe::{Counted, Counts, Logged, NanCheck, count, log, nan_check};
 pub use plain::Plain;
 pub use tape::{Program, Replay, Tape, Var};
 pub use tracer::{
-    Detection, GradientTracer, HessianTracer, Local, SetKind, hessian_pattern, jacobian_pattern,
+    Detection, Detector, GradientTracer, HessianTracer, Local, SetKind, hessian_pattern,
+    jacobian_pattern,
 };
 
 /// A number that a recording can be built on: everything but numbers branded by a call.

@@ -138,49 +138,53 @@ impl Pattern {
         ncols: usize,
         columns: impl Fn(usize) -> I,
     ) -> Result<Pattern, PatternError> {
-        let mut col_ptr = vec![0; ncols + 1];
+        // Counts go two places up, so that filling turns starts into ends of columns in place.
+        let mut col_ptr = vec![0; ncols + 2];
         for row in 0..nrows {
             for column in columns(row) {
                 if column >= ncols {
                     return Err(PatternError::OutOfRange { row, column, nrows, ncols });
                 }
-                col_ptr[column + 1] += 1;
+                col_ptr[column + 2] += 1;
             }
         }
         for column in 0..ncols {
-            col_ptr[column + 1] += col_ptr[column];
+            col_ptr[column + 2] += col_ptr[column + 1];
         }
-        let mut next = col_ptr.clone();
-        let mut row_idx = vec![usize::MAX; col_ptr[ncols]];
+        let mut row_idx = vec![0; col_ptr[ncols + 1]];
         let mut repeated = false;
         for row in 0..nrows {
             for column in columns(row) {
-                let place = next[column];
-                if place > col_ptr[column] && row_idx[place - 1] == row {
-                    repeated = true;
-                } else {
-                    row_idx[place] = row;
-                    next[column] += 1;
-                }
+                let place = col_ptr[column + 1];
+                row_idx[place] = row;
+                col_ptr[column + 1] = place + 1;
+                repeated |= place > col_ptr[column] && row_idx[place - 1] == row;
             }
         }
+        col_ptr.truncate(ncols + 1);
         let mut pattern = Pattern { nrows, ncols, col_ptr, row_idx };
         if repeated {
-            pattern.close_gaps(&next);
+            pattern.remove_repetitions();
         }
         Ok(pattern)
     }
 
-    /// Moves the columns together, each of which ends at `ends[j]`.
-    fn close_gaps(&mut self, ends: &[usize]) {
-        let mut filled = 0;
-        for (column, end) in ends.iter().take(self.ncols).enumerate() {
-            let start = self.col_ptr[column];
-            self.col_ptr[column] = filled;
-            self.row_idx.copy_within(start..*end, filled);
-            filled += end - start;
+    /// Removes repeated rows, which follow one another in their column.
+    fn remove_repetitions(&mut self) {
+        let (mut filled, mut start) = (0, 0);
+        for column in 0..self.ncols {
+            let end = self.col_ptr[column + 1];
+            let first = filled;
+            for place in start..end {
+                let row = self.row_idx[place];
+                if filled == first || self.row_idx[filled - 1] != row {
+                    self.row_idx[filled] = row;
+                    filled += 1;
+                }
+            }
+            start = end;
+            self.col_ptr[column + 1] = filled;
         }
-        self.col_ptr[self.ncols] = filled;
         self.row_idx.truncate(filled);
     }
 

@@ -1,12 +1,12 @@
 //! Forward mode: dual numbers, several directions at a time.
 
-use cotangent_numbers::{Brand, Dual, Unguarded, fault};
+use cotangent_numbers::{Brand, Dual, Fault, Unguarded, fault};
 
 use super::buffers::Buffers;
 use super::{Backend, Engine};
 use crate::error::Error;
 use crate::function::Differentiable;
-use crate::point::{Point, Real, Sizes};
+use crate::point::{Point, Real, Sizes, any_nan};
 
 /// The most directions computed at a time.
 pub(crate) const MOST: usize = 12;
@@ -82,6 +82,9 @@ trait Lanes<F, T> {
     /// Sets the point.
     fn load(&mut self, at: Point<'_, T>);
 
+    /// Makes good for a call that did not return.
+    fn reset(&mut self);
+
     /// The derivatives along the inputs from `first` on, as many as there are columns.
     fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]);
 
@@ -89,17 +92,39 @@ trait Lanes<F, T> {
     fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]);
 }
 
+/// Between calls all partials of the inputs are zero, but for those of the seeded ones: lane k of the
+/// k-th of them is one. Seeds that stay need not be written, and what is not written just before it
+/// is read as a vector does not stall.
 struct Pass<T, const N: usize, B: Brand> {
     buffers: Buffers<Dual<T, N, B>>,
+    seeded: std::ops::Range<usize>,
 }
 
 impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
     fn new<F: Differentiable>(f: &F, sizes: Sizes) -> Self {
-        Pass { buffers: Buffers::new(f, sizes) }
+        Pass { buffers: Buffers::new(f, sizes), seeded: 0..0 }
+    }
+
+    fn seed(&mut self, inputs: std::ops::Range<usize>) {
+        if self.seeded == inputs {
+            return;
+        }
+        for (lane, i) in self.seeded.clone().enumerate() {
+            self.buffers.x[i].partials[lane] = T::zero();
+        }
+        for (lane, i) in inputs.clone().enumerate() {
+            self.buffers.x[i].partials[lane] = T::one();
+        }
+        self.seeded = inputs;
     }
 
     fn store(&self, values: &mut [T], columns: &mut [T]) {
         let y = &self.buffers.y;
+        if let ([value], [y]) = (&mut *values, &y[..]) {
+            *value = y.value;
+            columns.copy_from_slice(&y.partials[..columns.len()]);
+            return;
+        }
         for (value, y) in values.iter_mut().zip(y) {
             *value = y.value;
         }
@@ -113,22 +138,28 @@ impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
 
 impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<T, N, B> {
     fn load(&mut self, at: Point<'_, T>) {
-        self.buffers.load(at.x, at.constants, Dual::fixed);
+        for (to, from) in self.buffers.x.iter_mut().zip(at.x) {
+            to.value = *from;
+        }
+        for (to, from) in self.buffers.constants.iter_mut().zip(at.constants) {
+            to.value = *from;
+        }
+    }
+
+    fn reset(&mut self) {
+        self.buffers.x.fill(Dual::fixed(T::zero()));
+        self.seeded = 0..0;
     }
 
     fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]) {
         let lanes = columns.len() / self.buffers.y.len().max(1);
-        for lane in 0..lanes {
-            self.buffers.x[first + lane].partials[lane] = T::one();
-        }
+        self.seed(first..first + lanes);
         self.buffers.call(f);
-        for lane in 0..lanes {
-            self.buffers.x[first + lane].partials[lane] = T::zero();
-        }
         self.store(values, columns);
     }
 
     fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]) {
+        self.seed(0..0);
         let n = self.buffers.x.len();
         for (i, x) in self.buffers.x.iter_mut().enumerate() {
             for lane in 0..N {
@@ -136,6 +167,9 @@ impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<
             }
         }
         self.buffers.call(f);
+        for x in &mut self.buffers.x {
+            x.partials = [T::zero(); N];
+        }
         self.store(values, columns);
     }
 }
@@ -192,7 +226,7 @@ impl<F: Differentiable, T: Real> Sweep<'_, F, T> {
         columns: &mut [T],
     ) {
         self.run(lanes, first, values, columns);
-        if columns.iter().any(|v| v.is_nan()) {
+        if any_nan(columns) {
             Lanes::<F, T>::load(guarded, self.at);
             for (i, column) in columns.chunks_mut(self.outputs).enumerate() {
                 self.run(guarded, first + i, values, column);
@@ -221,13 +255,23 @@ impl<F: Differentiable> ForwardEngine<F> {
     ) -> Result<(), Error> {
         let ForwardWorkspace { lanes, guarded, .. } = workspace;
         let width = self.chunk * sweep.outputs.max(1);
-        fault::catch(|| {
+        let done = fault::catch(|| {
             lanes.load(sweep.at);
             for (i, chunk) in columns.chunks_mut(width).enumerate() {
                 sweep.chunk(&mut **lanes, guarded, i * self.chunk, values, chunk);
             }
-        })?;
-        Ok(())
+        });
+        workspace.finish(done)
+    }
+}
+
+impl<F: Differentiable, T: Real> ForwardWorkspace<F, T> {
+    fn finish(&mut self, done: Result<(), Fault>) -> Result<(), Error> {
+        if done.is_err() {
+            self.lanes.reset();
+            Lanes::<F, T>::reset(&mut self.guarded);
+        }
+        done.map_err(Error::from)
     }
 }
 
@@ -279,7 +323,7 @@ impl<F: Differentiable, T: Real> Engine<T> for ForwardEngine<F> {
         let Sizes { inputs: n, outputs: m, .. } = self.sizes;
         let sweep = self.sweep(at, None);
         let ForwardWorkspace { lanes, guarded, columns } = workspace;
-        fault::catch(|| {
+        let done = fault::catch(|| {
             lanes.load(at);
             for first in (0..n).step_by(self.chunk) {
                 let count = self.chunk.min(n - first);
@@ -295,7 +339,7 @@ impl<F: Differentiable, T: Real> Engine<T> for ForwardEngine<F> {
                     }
                 }
             }
-        })?;
-        Ok(())
+        });
+        workspace.finish(done)
     }
 }

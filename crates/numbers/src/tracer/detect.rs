@@ -58,27 +58,102 @@ impl<D: Dependence + Detection<Dependence = D>> Detection for Local<D> {
     }
 }
 
-/// Runs a function of `x.len()` inputs and `outputs` outputs on tracers.
-#[track_caller]
-fn run<S: Detection>(
-    kind: SetKind,
-    x: &[f64],
-    outputs: usize,
-    f: impl FnOnce(&[S], &mut [S]),
-) -> Result<(Trace, Vec<S::Dependence>), Fault> {
-    if x.len() >= 1 << 31 {
-        return Err(Fault::TraceTooLong { limit: 1 << 31 });
+/// Room for detections, kept from one to the next.
+///
+/// ```
+/// use cotangent_numbers::{Detector, GradientTracer, SetKind};
+///
+/// let mut detector = Detector::<GradientTracer>::new(SetKind::Sorted);
+/// for n in [2, 3] {
+///     let pattern = detector.jacobian(&vec![0.0; n], n, |x, y| y.copy_from_slice(x)).unwrap();
+///     assert_eq!(pattern.nnz(), n);
+/// }
+/// ```
+pub struct Detector<S> {
+    x: Vec<S>,
+    y: Vec<S>,
+    trace: Trace,
+}
+
+impl<S: Detection> Detector<S> {
+    /// Room that grows with the first use.
+    pub fn new(kind: SetKind) -> Self {
+        Detector { x: Vec::new(), y: Vec::new(), trace: Trace::new(kind) }
     }
-    let mut arena = Trace::new(kind);
-    let outputs = trace::activate(&mut arena, |stamp| {
-        let x: Vec<S> = x.iter().enumerate().map(|(i, v)| S::input(i, *v, stamp)).collect();
-        let mut y = vec![S::from(0.0); outputs];
-        catch(|| f(&x, &mut y))?;
-        let outputs: Vec<S::Dependence> = y.into_iter().map(S::dependence).collect();
-        let stray = outputs.iter().any(|d| d.stamp() != NO_STAMP && d.stamp() != stamp);
-        if stray { Err(Fault::MixedTraces { at: Location::caller() }) } else { Ok(outputs) }
-    })?;
-    Ok((arena, outputs))
+
+    /// Runs a function of `x.len()` inputs and `outputs` outputs on tracers.
+    #[track_caller]
+    fn run(
+        &mut self,
+        point: &[f64],
+        outputs: usize,
+        f: impl FnOnce(&[S], &mut [S]),
+    ) -> Result<(), Fault> {
+        if point.len() >= 1 << 31 {
+            return Err(Fault::TraceTooLong { limit: 1 << 31 });
+        }
+        let Detector { x, y, trace } = self;
+        trace.clear();
+        y.clear();
+        y.resize(outputs, S::from(0.0));
+        let stamp = trace::activate(trace, |stamp| {
+            x.clear();
+            x.extend(point.iter().enumerate().map(|(i, v)| S::input(i, *v, stamp)));
+            catch(|| f(x, y)).map(|()| stamp)
+        })?;
+        let of = |y: &S| y.dependence().stamp();
+        if y.iter().any(|y| of(y) != NO_STAMP && of(y) != stamp) {
+            return Err(Fault::MixedTraces { at: Location::caller() });
+        }
+        Ok(())
+    }
+}
+
+impl<S: Detection<Dependence = GradientTracer>> Detector<S> {
+    /// The pattern of the Jacobian, see [`jacobian_pattern`].
+    ///
+    /// # Errors
+    /// The fault that a tracer raised in `f`.
+    #[track_caller]
+    pub fn jacobian(
+        &mut self,
+        x: &[f64],
+        outputs: usize,
+        f: impl FnOnce(&[S], &mut [S]),
+    ) -> Result<Pattern, Fault> {
+        self.run(x, outputs, f)?;
+        let row = |i: usize| self.trace.sets.iter(self.y[i].dependence().set).map(|j| j as usize);
+        Ok(valid(Pattern::from_rows(outputs, x.len(), row)))
+    }
+}
+
+impl<S: Detection<Dependence = HessianTracer>> Detector<S> {
+    /// The pattern of the Hessian, see [`hessian_pattern`].
+    ///
+    /// # Errors
+    /// The fault that a tracer raised in `f`.
+    #[track_caller]
+    pub fn hessian(
+        &mut self,
+        x: &[f64],
+        outputs: usize,
+        f: impl FnOnce(&[S], &mut [S]),
+    ) -> Result<Pattern, Fault> {
+        self.run(x, outputs, f)?;
+        let (n, trace) = (x.len(), &self.trace);
+        let mut pairs = Pairs::new(trace, n);
+        let mut seen = vec![false; trace.interactions.len()];
+        let mut pending: Vec<u32> = self.y.iter().map(|y| y.dependence().interaction).collect();
+        while let Some(id) = pending.pop() {
+            if id == 0 || std::mem::replace(&mut seen[id as usize], true) {
+                continue;
+            }
+            let interaction = trace.interactions[id as usize];
+            pending.extend(interaction.kept);
+            pairs.add(interaction);
+        }
+        Ok(valid(Pattern::from_entries(n, n, pairs.entries())))
+    }
 }
 
 /// The pattern of the Jacobian of a function, found with the tracer `S`: [`GradientTracer`] for all
@@ -103,9 +178,7 @@ pub fn jacobian_pattern<S: Detection<Dependence = GradientTracer>>(
     outputs: usize,
     f: impl FnOnce(&[S], &mut [S]),
 ) -> Result<Pattern, Fault> {
-    let (trace, rows) = run(kind, x, outputs, f)?;
-    let row = |i: usize| trace.sets.iter(&rows[i].set).map(|column| column as usize);
-    Ok(valid(Pattern::from_rows(rows.len(), x.len(), row)))
+    Detector::new(kind).jacobian(x, outputs, f)
 }
 
 /// The pattern of the Hessian of a function, or of the sum of the Hessians of its outputs, found
@@ -129,20 +202,7 @@ pub fn hessian_pattern<S: Detection<Dependence = HessianTracer>>(
     outputs: usize,
     f: impl FnOnce(&[S], &mut [S]),
 ) -> Result<Pattern, Fault> {
-    let (trace, values) = run(kind, x, outputs, f)?;
-    let n = x.len();
-    let mut pairs = Pairs::new(&trace, n);
-    let mut seen = vec![false; trace.interactions.len()];
-    let mut pending: Vec<u32> = values.iter().map(|v| v.interaction).collect();
-    while let Some(id) = pending.pop() {
-        if id == 0 || std::mem::replace(&mut seen[id as usize], true) {
-            continue;
-        }
-        let interaction = trace.interactions[id as usize];
-        pending.extend(interaction.kept);
-        pairs.add(interaction);
-    }
-    Ok(valid(Pattern::from_entries(n, n, pairs.entries())))
+    Detector::new(kind).hessian(x, outputs, f)
 }
 
 /// What the tracers find is in range by construction.
@@ -183,9 +243,9 @@ impl<'t> Pairs<'t> {
             return;
         }
         let sets = &self.trace.sets;
-        for i in sets.iter(&a) {
+        for i in sets.iter(a) {
             self.pairs
-                .extend(sets.iter(&b).map(|j| u64::from(i.min(j)) << 32 | u64::from(i.max(j))));
+                .extend(sets.iter(b).map(|j| u64::from(i.min(j)) << 32 | u64::from(i.max(j))));
         }
         // Overlapping products repeat pairs; thin them out before they fill the memory.
         if self.pairs.len() > 2 * self.sorted + 64 * self.inputs + (1 << 16) {

@@ -15,7 +15,7 @@ mod local;
 mod second;
 mod sets;
 
-pub use detect::{Detection, hessian_pattern, jacobian_pattern};
+pub use detect::{Detection, Detector, hessian_pattern, jacobian_pattern};
 pub use first::GradientTracer;
 pub use global::Unknown;
 pub use local::Local;
@@ -47,6 +47,11 @@ impl Trace {
             // Interaction 0 is "none".
             interactions: vec![second::Interaction::NONE],
         }
+    }
+
+    fn clear(&mut self) {
+        self.sets.clear();
+        self.interactions.truncate(1);
     }
 
     #[inline]

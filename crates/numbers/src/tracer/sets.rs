@@ -133,6 +133,11 @@ impl Sets {
         }
     }
 
+    pub(super) fn clear(&mut self) {
+        self.small.clear();
+        self.grown.clear();
+    }
+
     /// The union of two sets, or `None` if there is no room for it.
     #[inline]
     pub(super) fn union(&mut self, a: Set, b: Set) -> Option<Set> {
@@ -270,10 +275,17 @@ impl Sets {
 
     /// The indices of a set, rising.
     #[inline]
-    pub(super) fn iter<'s>(&'s self, set: &'s Set) -> Indices<'s> {
-        let view =
-            if set.is_inline() { View { keys: set.indices(), masks: &[] } } else { self.view(set) };
-        Indices { view, block: 0, bits: 0 }
+    pub(super) fn iter(&self, set: Set) -> Indices<'_> {
+        if set.is_inline() {
+            return Indices {
+                inline: set,
+                at: 0,
+                view: View { keys: &[], masks: &[] },
+                block: 0,
+                bits: 0,
+            };
+        }
+        Indices { inline: Set::EMPTY, at: 0, view: self.view(&set), block: 0, bits: 0 }
     }
 }
 
@@ -451,6 +463,9 @@ fn merge_entries(kind: SetKind, x: View<'_>, y: View<'_>, out: &mut Entries) {
 
 /// The indices of a set, rising.
 pub(super) struct Indices<'s> {
+    /// A set that holds its indices itself, and how many of them have been given.
+    inline: Set,
+    at: usize,
     view: View<'s>,
     block: u32,
     bits: u64,
@@ -461,6 +476,16 @@ impl Iterator for Indices<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
+        if self.at < self.inline.len as usize {
+            self.at += 1;
+            return self.inline.words.get(self.at - 1).copied();
+        }
+        self.next_in_arena()
+    }
+}
+
+impl Indices<'_> {
+    fn next_in_arena(&mut self) -> Option<u32> {
         if self.bits == 0 {
             let (&key, rest) = self.view.keys.split_first()?;
             self.view.keys = rest;
@@ -485,7 +510,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn contents(sets: &Sets, set: Set) -> Vec<u32> {
-        sets.iter(&set).collect()
+        sets.iter(set).collect()
     }
 
     /// A deterministic stream of numbers.
