@@ -14,8 +14,16 @@ pub struct Contender<'a> {
 }
 
 /// A contender that runs `f`; what it returns is kept from being optimised away.
-pub fn contender<'a, R: 'a>(name: impl Into<String>, mut f: impl FnMut() -> R + 'a) -> Contender<'a> {
-    Contender { name: name.into(), run: Box::new(move || { black_box(f()); }) }
+pub fn contender<'a, R: 'a>(
+    name: impl Into<String>,
+    mut f: impl FnMut() -> R + 'a,
+) -> Contender<'a> {
+    Contender {
+        name: name.into(),
+        run: Box::new(move || {
+            black_box(f());
+        }),
+    }
 }
 
 /// A comparison that was measured.
@@ -69,7 +77,8 @@ pub struct Bench {
 impl Bench {
     pub fn new(filter: &str, json: bool, milliseconds: u64) -> Bench {
         let progress = ProgressBar::new_spinner();
-        progress.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a valid template"));
+        progress
+            .set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a valid template"));
         Bench {
             filter: filter.to_string(),
             json,
@@ -123,8 +132,16 @@ impl Bench {
         target: Option<f64>,
     ) {
         let reference_name = reference_name.into();
-        let row =
-            Row { suite, case: case.to_string(), size, metric, ours, reference, reference_name, target };
+        let row = Row {
+            suite,
+            case: case.to_string(),
+            size,
+            metric,
+            ours,
+            reference,
+            reference_name,
+            target,
+        };
         if self.json {
             println!("{}", row.json());
         }
@@ -142,7 +159,17 @@ impl Bench {
         if !self.json {
             let mut table = Table::new();
             table.load_style(UTF8_FULL_CONDENSED);
-            table.set_header(["case", "size", "metric", "ours", "reference", "", "ratio", "target", ""]);
+            table.set_header([
+                "case",
+                "size",
+                "metric",
+                "ours",
+                "reference",
+                "",
+                "ratio",
+                "target",
+                "",
+            ]);
             for row in &self.rows {
                 table.add_row([
                     row.case.clone(),
@@ -164,7 +191,10 @@ impl Bench {
         }
         let missed = self.rows.iter().filter(|r| !r.ok()).count();
         if missed > 0 {
-            eprintln!("{missed} of {} targets missed", self.rows.iter().filter(|r| r.target.is_some()).count());
+            eprintln!(
+                "{missed} of {} targets missed",
+                self.rows.iter().filter(|r| r.target.is_some()).count()
+            );
             return ExitCode::from(1);
         }
         ExitCode::SUCCESS

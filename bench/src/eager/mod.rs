@@ -61,14 +61,26 @@ fn check(name: &str, found: &[f64], expected: &[f64]) {
     }
 }
 
-fn hand_contenders<'a>(x: &'a [f64], plain: Option<f64>, vectorised: Option<f64>) -> Vec<(Contender<'a>, Option<f64>)> {
+fn hand_contenders<'a>(
+    x: &'a [f64],
+    plain: Option<f64>,
+    vectorised: Option<f64>,
+) -> Vec<(Contender<'a>, Option<f64>)> {
     let (mut a, mut b) = (vec![0.0; x.len()], vec![0.0; x.len()]);
     hand::rosenbrock(x, &mut a);
     hand::rosenbrock_vectorised(x, &mut b);
     check("hand-written, vectorised", &b, &a);
     vec![
-        (contender("hand-written", move || hand::rosenbrock(std::hint::black_box(x), &mut a)), plain),
-        (contender("hand-written, vectorised", move || hand::rosenbrock_vectorised(std::hint::black_box(x), &mut b)), vectorised),
+        (
+            contender("hand-written", move || hand::rosenbrock(std::hint::black_box(x), &mut a)),
+            plain,
+        ),
+        (
+            contender("hand-written, vectorised", move || {
+                hand::rosenbrock_vectorised(std::hint::black_box(x), &mut b)
+            }),
+            vectorised,
+        ),
     ]
 }
 
@@ -85,14 +97,17 @@ fn forward_gradient(bench: &mut Bench) {
         prepared.gradient_into(&x, &mut g, &mut workspace).expect("a valid point");
         check("ours", &g, &expected);
         let ours = contender("cotangent", || {
-            prepared.value_and_gradient_into(std::hint::black_box(&x), &mut g, &mut workspace).expect("a valid point")
+            prepared
+                .value_and_gradient_into(std::hint::black_box(&x), &mut g, &mut workspace)
+                .expect("a valid point")
         });
         let mut references = hand_contenders(&x, (n == 10).then_some(3.0), None);
         // Beating a peer is the target at the larger sizes.
         let beat = (n > 10).then_some(1.0);
         if n == 10 {
             let direct = move || {
-                let v: [Dual<f64, 10>; 10] = std::array::from_fn(|i| Dual::variable(std::hint::black_box(xs)[i], i));
+                let v: [Dual<f64, 10>; 10] =
+                    std::array::from_fn(|i| Dual::variable(std::hint::black_box(xs)[i], i));
                 rosenbrock(&v).partials
             };
             check("directly", &direct(), &expected);
@@ -100,17 +115,31 @@ fn forward_gradient(bench: &mut Bench) {
         }
         let xv = DVector::from_column_slice(&x);
         check("num-dual", with_num_dual::gradient_dynamic(&xv).as_slice(), &expected);
-        references.push((contender("num-dual, dynamic", move || with_num_dual::gradient_dynamic(&xv)), beat));
+        references.push((
+            contender("num-dual, dynamic", move || with_num_dual::gradient_dynamic(&xv)),
+            beat,
+        ));
         macro_rules! fixed {
             ($N:literal, $M:literal) => {
                 if n == $N {
                     let v = SVector::<f64, $N>::from_column_slice(&x);
-                    check("num-dual, static", with_num_dual::gradient_static(&v).as_slice(), &expected);
-                    references.push((contender("num-dual, static", move || with_num_dual::gradient_static(&v)), beat));
+                    check(
+                        "num-dual, static",
+                        with_num_dual::gradient_static(&v).as_slice(),
+                        &expected,
+                    );
+                    references.push((
+                        contender("num-dual, static", move || with_num_dual::gradient_static(&v)),
+                        beat,
+                    ));
                     check("hyperdual", &with_hyperdual::gradient::<$N, $M>(&x), &expected);
-                    references.push((contender("hyperdual", || with_hyperdual::gradient::<$N, $M>(&x)), beat));
+                    references.push((
+                        contender("hyperdual", || with_hyperdual::gradient::<$N, $M>(&x)),
+                        beat,
+                    ));
                     check("hyperjet", &with_hyperjet::gradient::<$N>(&x), &expected);
-                    references.push((contender("hyperjet", || with_hyperjet::gradient::<$N>(&x)), beat));
+                    references
+                        .push((contender("hyperjet", || with_hyperjet::gradient::<$N>(&x)), beat));
                 }
             };
         }
@@ -125,7 +154,12 @@ fn forward_gradient(bench: &mut Bench) {
         let (mut buffer, mut h) = (Vec::new(), vec![0.0; n]);
         with_echidna::forward::<10>(&x, &mut buffer, &mut h);
         check("echidna", &h, &expected);
-        references.push((contender("echidna, 10 lanes", move || with_echidna::forward::<10>(xs, &mut buffer, &mut h)), beat));
+        references.push((
+            contender("echidna, 10 lanes", move || {
+                with_echidna::forward::<10>(xs, &mut buffer, &mut h)
+            }),
+            beat,
+        ));
         bench.compare(SUITE, "forward gradient, rosenbrock", n, ours, references);
     }
 }
@@ -142,7 +176,9 @@ fn tape_gradient(bench: &mut Bench) {
         prepared.gradient_into(&x, &mut g, &mut workspace).expect("a valid point");
         check("ours", &g, &expected);
         let ours = contender("cotangent", || {
-            prepared.value_and_gradient_into(std::hint::black_box(&x), &mut g, &mut workspace).expect("a valid point")
+            prepared
+                .value_and_gradient_into(std::hint::black_box(&x), &mut g, &mut workspace)
+                .expect("a valid point")
         });
         let mut references = hand_contenders(&x, (n > 10).then_some(20.0), None);
         let (mut tape, _) = echidna::record(with_echidna::rosenbrock, &x);
@@ -150,9 +186,15 @@ fn tape_gradient(bench: &mut Bench) {
         let mut buffer = Vec::new();
         check("echidna", &tape.gradient(&x), &expected);
         let xs = &x;
-        references.push((contender("echidna, replay", move || tape.gradient_with_buf(xs, &mut buffer)), Some(1.0)));
+        references.push((
+            contender("echidna, replay", move || tape.gradient_with_buf(xs, &mut buffer)),
+            Some(1.0),
+        ));
         check("echidna", &echidna::grad(with_echidna::rosenbrock, &x), &expected);
-        references.push((contender("echidna, eager", || echidna::grad(with_echidna::rosenbrock, &x)), Some(1.0)));
+        references.push((
+            contender("echidna, eager", || echidna::grad(with_echidna::rosenbrock, &x)),
+            Some(1.0),
+        ));
         let reverse = with_ad_trait::reverse(n);
         check("ad_trait", &reverse(&x), &expected);
         references.push((contender("ad_trait, reverse", move || reverse(xs)), Some(1.0)));
@@ -188,18 +230,23 @@ fn hessian(bench: &mut Bench) {
             let mut expected = vec![0.0; N * N];
             $hand(&x, &mut expected);
             let evaluate = |x: &[f64]| {
-                let variables: [Dual2<f64, N>; N] = std::array::from_fn(|i| Dual2::variable(x[i], i));
+                let variables: [Dual2<f64, N>; N] =
+                    std::array::from_fn(|i| Dual2::variable(x[i], i));
                 $f(&variables)
             };
             let y = evaluate(&x);
             let found: Vec<f64> = (0..N * N).map(|k| y.second(k % N, k / N)).collect();
             check("ours", &found, &expected);
-            let ours = contender("cotangent, second-order numbers", || evaluate(std::hint::black_box(&x)));
+            let ours =
+                contender("cotangent, second-order numbers", || evaluate(std::hint::black_box(&x)));
             let mut buffer = vec![0.0; N * N];
             let (tape, _) = echidna::record($echidna, &x);
             let pattern = tape.detect_sparsity();
             let (colors, count) = echidna::sparse::greedy_coloring(&pattern);
-            let mut references = vec![(contender("hand-written", || $hand(std::hint::black_box(&x), &mut buffer)), None)];
+            let mut references = vec![(
+                contender("hand-written", || $hand(std::hint::black_box(&x), &mut buffer)),
+                None,
+            )];
             check("num-dual", $static(&xs).as_slice(), &expected);
             references.push((contender("num-dual, static", || $static(&xs)), Some(1.0)));
             check("num-dual", $dynamic(&xv).as_slice(), &expected);
@@ -209,7 +256,8 @@ fn hessian(bench: &mut Bench) {
             let flat: Vec<f64> = tape.hessian(&x).2.concat();
             check("echidna", &flat, &expected);
             references.push((contender("echidna", || tape.hessian(&x)), Some(1.0)));
-            references.push((contender("echidna, 8 lanes", || tape.hessian_vec::<8>(&x)), Some(1.0)));
+            references
+                .push((contender("echidna, 8 lanes", || tape.hessian_vec::<8>(&x)), Some(1.0)));
             references.push((
                 contender("echidna, sparse, coloured before", || {
                     tape.sparse_hessian_with_pattern(&x, &pattern, &colors, count)
@@ -220,12 +268,21 @@ fn hessian(bench: &mut Bench) {
         }};
     }
     case!(
-        "hessian, rosenbrock", rosenbrock, hand::rosenbrock_hessian, with_num_dual::hessian_static,
-        with_num_dual::hessian_dynamic, with_hyperjet::hessian::<N, H>, with_echidna::rosenbrock
+        "hessian, rosenbrock",
+        rosenbrock,
+        hand::rosenbrock_hessian,
+        with_num_dual::hessian_static,
+        with_num_dual::hessian_dynamic,
+        with_hyperjet::hessian::<N, H>,
+        with_echidna::rosenbrock
     );
     case!(
-        "hessian, log-sum-exp", log_sum_exp, hand::log_sum_exp_hessian, with_num_dual::log_sum_exp_hessian_static,
-        with_num_dual::log_sum_exp_hessian_dynamic, with_hyperjet::log_sum_exp_hessian::<N, H>,
+        "hessian, log-sum-exp",
+        log_sum_exp,
+        hand::log_sum_exp_hessian,
+        with_num_dual::log_sum_exp_hessian_static,
+        with_num_dual::log_sum_exp_hessian_dynamic,
+        with_hyperjet::log_sum_exp_hessian::<N, H>,
         with_echidna::log_sum_exp
     );
     let f = function!(|x: &[S]| -> S { rosenbrock(x) });
@@ -235,13 +292,23 @@ fn hessian(bench: &mut Bench) {
         let mut workspace = prepared.workspace();
         let mut h = vec![0.0; n * n];
         let ours = contender("cotangent, auto", || {
-            prepared.hessian_into(std::hint::black_box(&x), &mut h, &mut workspace).expect("a valid point");
+            prepared
+                .hessian_into(std::hint::black_box(&x), &mut h, &mut workspace)
+                .expect("a valid point");
         });
         let mut buffer = vec![0.0; n * n];
-        let by_hand = contender("hand-written", || hand::rosenbrock_hessian(std::hint::black_box(&x), &mut buffer));
+        let by_hand = contender("hand-written", || {
+            hand::rosenbrock_hessian(std::hint::black_box(&x), &mut buffer)
+        });
         let (tape, _) = echidna::record(with_echidna::rosenbrock, &x);
         let peer = contender("echidna, 8 lanes", || tape.hessian_vec::<8>(&x));
-        bench.compare(SUITE, "hessian through the interface, rosenbrock", n, ours, vec![(by_hand, None), (peer, None)]);
+        bench.compare(
+            SUITE,
+            "hessian through the interface, rosenbrock",
+            n,
+            ours,
+            vec![(by_hand, None), (peer, None)],
+        );
     }
 }
 
@@ -262,10 +329,19 @@ fn other_functions(bench: &mut Bench) {
                     prepared.gradient_into(&x, &mut g, &mut workspace).expect("a valid point");
                     check($name, &g, &expected);
                     let ours = contender($name, || {
-                        prepared.gradient_into(std::hint::black_box(&x), &mut g, &mut workspace).expect("a valid point");
+                        prepared
+                            .gradient_into(std::hint::black_box(&x), &mut g, &mut workspace)
+                            .expect("a valid point");
                     });
-                    let by_hand = contender("hand-written", || $hand(std::hint::black_box(&x), &mut buffer));
-                    bench.compare(SUITE, concat!($case, ", ", $name), n, ours, vec![(by_hand, None)]);
+                    let by_hand =
+                        contender("hand-written", || $hand(std::hint::black_box(&x), &mut buffer));
+                    bench.compare(
+                        SUITE,
+                        concat!($case, ", ", $name),
+                        n,
+                        ours,
+                        vec![(by_hand, None)],
+                    );
                 }};
             }
             backend!(Forward::default(), "forward");
@@ -298,14 +374,19 @@ fn mixed_mode(bench: &mut Bench) {
             let y = fused.record(&x, |x| linalg::sum(&map(&$kernel, x))).expect("a valid point");
             assert_eq!(fused.nodes(), 2);
             let a = fused.gradient(y).expect("its own variable").to_vec();
-            let y = scalar.record(&x, |x| x.iter().map(|x| $kernel.call([*x])).sum::<Var>()).expect("a valid point");
+            let y = scalar
+                .record(&x, |x| x.iter().map(|x| $kernel.call([*x])).sum::<Var>())
+                .expect("a valid point");
             check($case, &a, scalar.gradient(y).expect("its own variable"));
             let ours = contender("one node", || {
-                let y = fused.record(&x, |x| linalg::sum(&map(&$kernel, x))).expect("a valid point");
+                let y =
+                    fused.record(&x, |x| linalg::sum(&map(&$kernel, x))).expect("a valid point");
                 fused.gradient(y).expect("its own variable")[0]
             });
             let reference = contender("scalar tape", || {
-                let y = scalar.record(&x, |x| x.iter().map(|x| $kernel.call([*x])).sum::<Var>()).expect("a valid point");
+                let y = scalar
+                    .record(&x, |x| x.iter().map(|x| $kernel.call([*x])).sum::<Var>())
+                    .expect("a valid point");
                 scalar.gradient(y).expect("its own variable")[0]
             });
             bench.compare(SUITE, $case, n, ours, vec![(reference, Some(1.0 / 3.0))]);
@@ -315,14 +396,22 @@ fn mixed_mode(bench: &mut Bench) {
     case!("mixed mode, map of 12 cheap operations", cheap);
 
     for n in [10, 40] {
-        let x: Vec<f64> = (0..n * n + n).map(|i| (i as f64 * 0.37).sin() + if i % (n + 1) == 0 && i < n * n { 4.0 } else { 0.0 }).collect();
+        let x: Vec<f64> = (0..n * n + n)
+            .map(|i| {
+                (i as f64 * 0.37).sin() + if i % (n + 1) == 0 && i < n * n { 4.0 } else { 0.0 }
+            })
+            .collect();
         let (mut node, mut scalar) = (Tape::new(), Tape::new());
         let ours = contender("one node", || {
-            let y = node.record(&x, |x| linalg::sum(&linalg::solve(&x[..n * n], &x[n * n..], n))).expect("regular");
+            let y = node
+                .record(&x, |x| linalg::sum(&linalg::solve(&x[..n * n], &x[n * n..], n)))
+                .expect("regular");
             node.gradient(y).expect("its own variable")[0]
         });
         let reference = contender("elimination on the tape", || {
-            let y = scalar.record(&x, |x| eliminate(&x[..n * n], &x[n * n..], n).into_iter().sum::<Var>()).expect("regular");
+            let y = scalar
+                .record(&x, |x| eliminate(&x[..n * n], &x[n * n..], n).into_iter().sum::<Var>())
+                .expect("regular");
             scalar.gradient(y).expect("its own variable")[0]
         });
         bench.compare(SUITE, "mixed mode, gradient of a solve", n, ours, vec![(reference, None)]);
@@ -359,8 +448,10 @@ fn brusselator<S: Scalar>(n: usize, x: &[S], y: &mut [S]) {
     let alpha = 10.0 * ((n - 1) as f64).powi(2);
     let around = |w: &[S], i: usize, j: usize| {
         let (up, down) = (if i == 0 { n - 1 } else { i - 1 }, if i + 1 == n { 0 } else { i + 1 });
-        let (left, right) = (if j == 0 { n - 1 } else { j - 1 }, if j + 1 == n { 0 } else { j + 1 });
-        (w[up * n + j] + w[down * n + j] + w[i * n + left] + w[i * n + right] - w[i * n + j] * 4.0) * alpha
+        let (left, right) =
+            (if j == 0 { n - 1 } else { j - 1 }, if j + 1 == n { 0 } else { j + 1 });
+        (w[up * n + j] + w[down * n + j] + w[i * n + left] + w[i * n + right] - w[i * n + j] * 4.0)
+            * alpha
     };
     for i in 0..n {
         for j in 0..n {
@@ -384,12 +475,24 @@ fn pattern_detection(bench: &mut Bench) {
         // itself; else the larger ones measure page faults.
         let mut detector = Detector::<GradientTracer>::new(SetKind::Sorted);
         let mut detect = || {
-            detector.jacobian(&x, x.len(), |x, y| brusselator(n, x, y)).expect("no branches on values").nnz()
+            detector
+                .jacobian(&x, x.len(), |x, y| brusselator(n, x, y))
+                .expect("no branches on values")
+                .nnz()
         };
         let nnz = detect();
         assert_eq!(nnz, 12 * n * n);
         let each = bench.time(&mut detect) / nnz as f64;
-        bench.record(SUITE, CASE, n, "ns a nonzero", each, 30.0, "limit of 30 ns", (n >= 32).then_some(1.0));
+        bench.record(
+            SUITE,
+            CASE,
+            n,
+            "ns a nonzero",
+            each,
+            30.0,
+            "limit of 30 ns",
+            (n >= 32).then_some(1.0),
+        );
         let mut y = vec![0.0; x.len()];
         let plain = bench.time(|| brusselator(n, std::hint::black_box(&x), &mut y)) / nnz as f64;
         bench.record(SUITE, CASE, n, "ns a nonzero", each, plain, "one evaluation", None);
@@ -397,7 +500,16 @@ fn pattern_detection(bench: &mut Bench) {
             small = Some(each);
         }
         if let (256, Some(small)) = (n, small) {
-            bench.record(SUITE, "pattern detection, growth from N = 32", n, "ns a nonzero", each, small, "N = 32", Some(1.5));
+            bench.record(
+                SUITE,
+                "pattern detection, growth from N = 32",
+                n,
+                "ns a nonzero",
+                each,
+                small,
+                "N = 32",
+                Some(1.5),
+            );
         }
     }
 }
@@ -429,5 +541,14 @@ fn long_recording(bench: &mut Bench) {
         best
     };
     let (short, long) = (cost(100_000, 50), cost(10_000_000, 5));
-    bench.record(SUITE, CASE, 10_000_000, "ns an operation", long, short, "10⁵ operations", Some(4.0));
+    bench.record(
+        SUITE,
+        CASE,
+        10_000_000,
+        "ns an operation",
+        long,
+        short,
+        "10⁵ operations",
+        Some(4.0),
+    );
 }

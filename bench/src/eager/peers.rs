@@ -34,7 +34,9 @@ pub mod with_num_dual {
         num_dual::hessian(|v| rosenbrock(v.as_slice()), x).2
     }
 
-    pub fn log_sum_exp_hessian_static<const N: usize>(x: &SVector<f64, N>) -> nalgebra::SMatrix<f64, N, N> {
+    pub fn log_sum_exp_hessian_static<const N: usize>(
+        x: &SVector<f64, N>,
+    ) -> nalgebra::SMatrix<f64, N, N> {
         num_dual::hessian(|v| log_sum_exp(v.as_slice()), x).2
     }
 
@@ -137,7 +139,8 @@ pub mod with_ad_trait {
     }
 
     pub fn forward_8(n: usize) -> impl Fn(&[f64]) -> Vec<f64> {
-        let engine = FunctionEngine::new(Rosenbrock(n), Rosenbrock(n), ForwardADMulti::<adfn<8>>::new());
+        let engine =
+            FunctionEngine::new(Rosenbrock(n), Rosenbrock(n), ForwardADMulti::<adfn<8>>::new());
         move |x| engine.derivative(&x.to_vec()).1.as_slice().to_vec()
     }
 

@@ -175,7 +175,9 @@ impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<
 }
 
 /// Dual numbers at least as wide as the chunk. Not every width is there: each is another copy of the
-/// user's function.
+/// user's function, and lanes that fill whole vectors are the fastest: 10 partials of Rosenbrock took
+/// 3.4 times the hand-written gradient in numbers of 10 lanes, whose last two LLVM packs together with
+/// the value and reshuffles at every step of a sum, and take under 3 times in numbers of 12.
 fn lanes<F: Differentiable, T: Real>(
     f: &F,
     sizes: Sizes,
@@ -189,7 +191,7 @@ fn lanes<F: Differentiable, T: Real>(
             }
         };
     }
-    narrowest!(1 2 3 4 6 8 10 else 12)
+    narrowest!(1 2 4 8 else 12)
 }
 
 /// What is differentiated along what.
