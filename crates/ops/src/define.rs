@@ -41,10 +41,35 @@ pub struct Info {
     pub domain: (f64, f64),
     /// Bound of the rounding error of the value, in units in the last place.
     pub ulps: u32,
-    /// The first and second partials, as written in the table.
+    /// The first and second partials, as the compiler sees them in the table; for people,
+    /// [`formulas`](Info::formulas).
     pub partials: &'static [(&'static str, &'static str)],
     /// What happens at singular points.
     pub singular: &'static str,
+}
+
+impl Info {
+    /// The first and second partials by name, as people write them.
+    ///
+    /// ```
+    /// use cotangent_ops::Opcode;
+    ///
+    /// let formulas: Vec<_> = Opcode::Sin.info().formulas().collect();
+    /// assert_eq!(formulas, [("∂", "x.cos()".to_string()), ("∂²", "-y".to_string())]);
+    /// ```
+    pub fn formulas(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.partials.iter().map(|(name, tokens)| {
+            let line = tokens.split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = line.replace(" :: < T > ", "").replace("(- ", "(-").replace("T :: ", "");
+            let formula = match line.as_str() {
+                "Zero" => "0",
+                "One" => "1",
+                "MinusOne" => "−1",
+                _ => line.strip_prefix("Is(").and_then(|l| l.strip_suffix(')')).unwrap_or(&line),
+            };
+            (*name, formula.to_string())
+        })
+    }
 }
 
 /// An operation of the table, as a type.

@@ -266,18 +266,9 @@ fn single_precision_values_are_the_rounded_double_ones() {
 
 /// The page `OPERATIONS.md`, from the table.
 fn page() -> String {
-    let code = |text: &str| {
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = line.replace(" :: < T > ", "").replace("(- ", "(-").replace("T :: ", "");
-        match line.as_str() {
-            "Zero" => "0".to_string(),
-            "One" => "1".to_string(),
-            "MinusOne" => "−1".to_string(),
-            _ => {
-                let formula = line.strip_prefix("Is(").and_then(|l| l.strip_suffix(')'));
-                format!("`{}`", formula.unwrap_or(&line))
-            }
-        }
+    let code = |formula: String| match formula.as_str() {
+        "0" | "1" | "−1" => formula,
+        _ => format!("`{formula}`"),
     };
     let mut page = String::from(
         "The table as a page: every operation with its partials.\n\n\
@@ -289,7 +280,7 @@ fn page() -> String {
     for op in Opcode::ALL {
         let info = op.info();
         let partials: Vec<String> =
-            info.partials.iter().map(|(name, text)| format!("{name} = {}", code(text))).collect();
+            info.formulas().map(|(name, text)| format!("{name} = {}", code(text))).collect();
         page += &format!(
             "| `{}` | {} | {} | {} | {} |\n",
             info.name,

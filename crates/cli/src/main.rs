@@ -1,0 +1,75 @@
+//! The `cotangent` command. One file for each verb.
+
+mod ops;
+mod tour;
+
+use std::process::ExitCode;
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+use clap::{Parser, Subcommand};
+
+/// Automatic differentiation of ordinary Rust.
+#[derive(Parser)]
+#[command(
+    version,
+    about,
+    after_help = "Exit status: 0 fine, 1 the answer is no, 2 bad input.\n\
+                  Colour follows the terminal, NO_COLOR and CLICOLOR_FORCE."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// One function and all that cotangent makes of it, in a minute
+    Tour(tour::Arguments),
+    /// The table of elementary operations: partials, classes, accuracy, singular points
+    Ops(ops::Arguments),
+}
+
+/// Why a command could not do what it was asked for.
+#[derive(Debug)]
+enum Failure {
+    /// What was asked for makes no sense.
+    Input(String),
+    /// It was computed, and the answer is no.
+    No(String),
+    /// Nobody reads the output any more.
+    Closed,
+}
+
+impl From<cotangent::Error> for Failure {
+    fn from(error: cotangent::Error) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::Input(format!("the output could not be written: {error}")),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().verb {
+        Verb::Tour(arguments) => tour::run(&arguments),
+        Verb::Ops(arguments) => ops::run(&arguments),
+    };
+    let (message, code) = match outcome {
+        Ok(()) | Err(Failure::Closed) => return ExitCode::SUCCESS,
+        Err(Failure::No(message)) => (message, 1),
+        Err(Failure::Input(message)) => (message, 2),
+    };
+    let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+    #[allow(clippy::print_stderr, reason = "this is what a command says when it fails")]
+    {
+        eprintln!("{red}error:{red:#} {message}");
+    }
+    ExitCode::from(code)
+}

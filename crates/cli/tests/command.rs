@@ -1,0 +1,82 @@
+//! The command as users run it.
+
+use std::process::{Command, Output};
+
+fn cotangent(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cotangent")).args(arguments).output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+#[test]
+fn the_tour_shows_all_its_parts_without_colour_when_piped() {
+    let out = cotangent(&["tour", "--no-times"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let shown = text(&out.stdout);
+    for part in ["fn energy<S: Scalar>", "forward", "Hessian", "·t⁸", "≤ f ≤", "⣿", "sqrt", "1e200"]
+    {
+        assert!(shown.contains(part), "`{part}` is missing in\n{shown}");
+    }
+    assert!(!shown.contains('\u{1b}'), "escape codes in a pipe");
+}
+
+#[test]
+fn the_tour_is_in_colour_where_asked_for() {
+    let out = Command::new(env!("CARGO_BIN_EXE_cotangent"))
+        .args(["tour", "--no-times"])
+        .env("CLICOLOR_FORCE", "1")
+        .output()
+        .expect("it starts");
+    assert!(text(&out.stdout).contains('\u{1b}'));
+}
+
+#[test]
+fn the_tour_as_json_has_the_same_gradient_by_all_ways() {
+    let out = cotangent(&["tour", "--json"]);
+    assert_eq!(out.status.code(), Some(0));
+    let tour: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let row = |v: &serde_json::Value| -> Vec<f64> {
+        v.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
+    };
+    let hand = row(&tour["gradient"]["hand"]);
+    for way in ["forward", "reverse"] {
+        for (a, b) in row(&tour["gradient"][way]).iter().zip(&hand) {
+            assert!((a - b).abs() < 1e-12, "{way}: {a} for {b}");
+        }
+    }
+    // The bounds hold the value and the gradient.
+    let value = tour["value"].as_f64().expect("a number");
+    let [low, high] = row(&tour["bounds"]["value"])[..] else { panic!("two ends") };
+    assert!(low <= value && value <= high);
+    for (ends, g) in tour["bounds"]["gradient"].as_array().expect("a list").iter().zip(&hand) {
+        let [low, high] = row(ends)[..] else { panic!("two ends") };
+        assert!(low <= *g && *g <= high);
+    }
+    // Two beads touch if they are neighbours: 20 diagonal blocks of 4 and 2·19 beside them.
+    assert_eq!(tour["sparsity"]["nonzeros"], 20 * 4 + 2 * 19 * 4);
+    assert!(tour["times"].as_array().expect("a list").len() >= 3 * 6);
+}
+
+#[test]
+fn one_operation_is_shown_with_its_partials() {
+    let out = cotangent(&["ops", "atan2"]);
+    assert_eq!(out.status.code(), Some(0));
+    assert!(text(&out.stdout).contains("∂12 = "));
+    let out = cotangent(&["ops", "--json"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert!(rows.len() >= 60 && rows.iter().any(|row| row["name"] == "softplus"));
+}
+
+#[test]
+fn bad_input_is_named_with_a_remedy_and_status_2() {
+    let out = cotangent(&["ops", "atan3"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("there is no operation `atan3`; did you mean"));
+    assert_eq!(cotangent(&["tuor"]).status.code(), Some(2));
+    assert_eq!(cotangent(&[]).status.code(), Some(2));
+    let help = cotangent(&["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(text(&help.stdout).contains("tour"));
+}
