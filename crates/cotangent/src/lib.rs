@@ -1,4 +1,31 @@
 //! Automatic differentiation of ordinary Rust.
+//!
+//! Write a function once, generic over [`Scalar`]; ask for what you need:
+//!
+//! ```
+//! use cotangent::prelude::*;
+//!
+//! let f = function!(|x: &[S]| -> S { x[0].sin() * x[1].cos() });
+//! let (value, g) = value_and_gradient(&f, &Auto, &[0.5, 0.2])?;
+//! assert_eq!(value, 0.5_f64.sin() * 0.2_f64.cos());
+//! assert_eq!(g, [0.5_f64.cos() * 0.2_f64.cos(), 0.5_f64.sin() * -0.2_f64.sin()]);
+//! # Ok::<(), cotangent::Error>(())
+//! ```
+//!
+//! - **Functions**: [`function!`], [`recorded`], or the trait [`Differentiable`].
+//! - **Operators**: [`derivative`], [`second_derivative`], [`gradient`], [`jacobian`], [`hessian`],
+//!   [`pushforward`], [`pullback`], [`hvp`], [`taylor`]; each with the value, in place, and prepared for
+//!   many evaluations ([`prepare_gradient`] …).
+//! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`].
+//! - **Analyses**: [`bounds`], [`jacobian_sparsity`], [`hessian_sparsity`], [`operations`], [`find_nan`].
+//! - **Own derivatives**: [`Rule`], [`check_rule`]; **checks**: [`check_derivatives`].
+//!
+//! The [`guide`] goes through all of it; [`numbers`] has the number types for direct use.
+//!
+//! # Crate features
+//!
+//! - `nalgebra`: the number types are `nalgebra::RealField`, so code over nalgebra's types is
+//!   differentiated as it stands.
 
 mod analyse;
 mod backend;
@@ -34,3 +61,11 @@ pub use operator::*;
 pub use point::{Point, Real, ScalarPoint, Sizes};
 pub use recorded::{Outputs, Recorded, recorded};
 pub use rule::{Outcome, Rule};
+
+#[doc = include_str!("../GUIDE.md")]
+pub mod guide {}
+
+/// The examples of the front page are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

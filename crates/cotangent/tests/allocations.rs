@@ -119,7 +119,7 @@ fn first_order_evaluations_allocate_nothing() {
     let mut workspace = prepared.workspace();
     let mut d = [0.0; 2];
     allocates_nothing("derivative", |s| {
-        prepared.derivative_into(s, &mut d, &mut workspace).unwrap()
+        prepared.derivative_into(s, &mut d, &mut workspace).unwrap();
     });
 }
 
@@ -161,14 +161,14 @@ fn second_order_evaluations_allocate_nothing() {
     let mut workspace = prepared.workspace();
     let mut d = [0.0];
     allocates_nothing("second derivative", |s| {
-        prepared.second_derivative_into(s, &mut d, &mut workspace).unwrap()
+        prepared.second_derivative_into(s, &mut d, &mut workspace).unwrap();
     });
     for order in [1, 3, 5, 11, 30] {
         let prepared = prepare_taylor(g, &[0.3], order).unwrap();
         let mut workspace = prepared.workspace();
         let mut c = vec![0.0; order + 1];
         allocates_nothing("taylor", |s| {
-            prepared.taylor_into(&[s], &[1.0], &mut c, &mut workspace).unwrap()
+            prepared.taylor_into(&[s], &[1.0], &mut c, &mut workspace).unwrap();
         });
     }
 }

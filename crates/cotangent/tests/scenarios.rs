@@ -1,4 +1,4 @@
-//! The scenarios of DifferentiationInterfaceTest: every operator and backend, in and out of place,
+//! The scenarios of `DifferentiationInterfaceTest`: every operator and backend, in and out of place,
 //! prepared or not, with constants and caches.
 
 use cotangent::prelude::*;

@@ -35,16 +35,16 @@ fn weird_identity<S: Scalar>(x: S) -> S {
         b: Option<Bar<S>>,
     }
     let bar = Bar { x, _y: x + 1.0, _z: x + 2.0 };
-    let mut foo = Foo { a: bar, b: None };
-    foo.b = Some(bar);
-    foo.a = Bar { x: S::from(4.0), _y: S::from(5.0), _z: S::from(6.0) };
-    let mut second = Foo { a: foo.a, b: foo.b };
+    let mut outer = Foo { a: bar, b: None };
+    outer.b = Some(bar);
+    outer.a = Bar { x: S::from(4.0), _y: S::from(5.0), _z: S::from(6.0) };
+    let mut second = Foo { a: outer.a, b: outer.b };
     if let Some(b) = second.b {
         second.a = b;
     }
-    let mut array = Vec::new();
+    let mut array = vec![S::zero()];
     array.push(second.a.x);
-    [array[0]][0]
+    [array[1]][0]
 }
 
 /// A convoluted Σx·Σy, as in the talk, with its globals as parameters.

@@ -9,11 +9,10 @@
 //!   the same instructions without calling the function. Comparisons that decided a branch are
 //!   guards: a replay on which one comes out otherwise is an error, never a wrong number.
 //!
-//! Arrays are recorded as one node each ([`block`](Elementary::array)): matrix products, solves,
+//! Arrays are recorded as one node each ([`Elementary::array`]): matrix products, solves,
 //! elementwise maps whose partials come from forward mode.
 //!
 //! [`Elementary::array`]: cotangent_ops::Elementary::array
-//! [`block`]: cotangent_ops::Elementary::array
 
 mod block;
 mod listing;

@@ -28,7 +28,7 @@ pub struct Var<T = f64> {
 }
 
 impl<T: Base> Var<T> {
-    /// The value; unlike [`Elementary::value`], it leaves no trace in a recorded program.
+    /// The value; unlike [`value`](cotangent_ops::Elementary::value), it leaves no trace in a recorded program.
     #[inline]
     pub fn peek(self) -> T {
         self.value
