@@ -15,6 +15,7 @@
 //! [`Elementary::array`]: cotangent_ops::Elementary::array
 
 mod block;
+mod interpret;
 mod listing;
 mod program;
 mod record;

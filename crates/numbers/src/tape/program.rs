@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use cotangent_ops::{
-    Binary, Elementary, Opcode, Partial, Primitive, Scalar, Ternary, Unary, Visitor,
-};
+use cotangent_ops::{Elementary, Primitive, Scalar};
 
 use super::block::{AnyPrimitive, Block, Erased, Recorded, Slots, gather};
-use super::listing::{Code, Listing, MaskNode, Operand};
+use super::interpret::{Instructions, Keep, operand};
+use super::listing::Operand;
 use super::record::{Node, Tape};
 use super::sweep;
 use super::var::Var;
@@ -38,7 +37,7 @@ use crate::fault::{Fault, catch};
 pub struct Program {
     inputs: usize,
     slots: usize,
-    listing: Listing,
+    instructions: Instructions,
     parents: Vec<[u32; 2]>,
     blocks: Vec<Array>,
     outputs: Vec<Operand>,
@@ -46,10 +45,10 @@ pub struct Program {
 
 /// An array operation of a program.
 #[derive(Clone)]
-struct Array {
-    after: usize,
-    first: usize,
-    results: usize,
+pub(super) struct Array {
+    pub(super) after: usize,
+    pub(super) first: usize,
+    pub(super) results: usize,
     operands: Slots,
     count: usize,
     constants: Vec<f64>,
@@ -108,7 +107,7 @@ impl Program {
             })
             .collect::<Result<_, Fault>>()?;
         let slots = tape.slots();
-        let blocks = tape
+        let blocks: Vec<Array> = tape
             .blocks
             .drain(..)
             .filter_map(|block| {
@@ -117,14 +116,10 @@ impl Program {
                 Some(Array { after, first, results, operands, count, constants, primitive })
             })
             .collect();
-        Ok(Program {
-            inputs: x.len(),
-            slots,
-            listing: tape.listing.take().map(|l| *l).unwrap_or_default(),
-            parents: tape.nodes.iter().map(|n| n.parents).collect(),
-            blocks,
-            outputs,
-        })
+        let listing = tape.listing.take().map(|l| *l).unwrap_or_default();
+        let parents: Vec<[u32; 2]> = tape.nodes.iter().map(|n| n.parents).collect();
+        let instructions = Instructions::new(listing, x.len(), slots, &parents, &blocks)?;
+        Ok(Program { inputs: x.len(), slots, instructions, parents, blocks, outputs })
     }
 
     /// The number of inputs.
@@ -144,7 +139,7 @@ impl Program {
 
     /// The number of comparisons that fixed a branch.
     pub fn guards(&self) -> usize {
-        self.listing.guards.len()
+        self.instructions.guards()
     }
 
     fn check(&self, what: &'static str, expected: usize, found: usize) -> Result<(), Fault> {
@@ -160,8 +155,7 @@ impl Program {
     /// [`Fault::GuardFailed`] where a branch would go the other way, [`Fault::Length`] if a slice
     /// does not fit, and what the numbers raise.
     pub fn evaluate<S: Scalar>(&self, x: &[S], y: &mut [S]) -> Result<(), Fault> {
-        let mut values = Vec::with_capacity(self.slots);
-        let mut masks = Vec::with_capacity(self.listing.masks.len());
+        let (mut values, mut masks) = (Vec::new(), Vec::new());
         self.evaluate_with(x, y, &mut values, &mut masks)
     }
 
@@ -176,25 +170,10 @@ impl Program {
         self.check("the point", self.inputs, x.len())?;
         self.check("the result", self.outputs.len(), y.len())?;
         catch(|| {
-            values.clear();
-            values.extend_from_slice(x);
-            masks.clear();
-            let mut operands = Vec::new();
-            let mut interpreter = Interpreter::new(self, values, masks);
-            let failed = interpreter.run(
-                |code, parameter, x| code.visit(parameter, Value(x)),
-                |array, before, results| {
-                    gather(&array.operands, array.count, before, &mut operands, |i| {
-                        S::constant(array.constants[i])
-                    });
-                    S::array(&Erased(array.primitive.clone()), &operands, results);
-                },
-                |_| (),
-            );
+            let mut keep = ValuesOnly { operands: Vec::new() };
+            let failed = self.instructions.run(x, &self.blocks, values, masks, &mut keep);
             if failed.is_none() {
-                for (y, output) in y.iter_mut().zip(&self.outputs) {
-                    *y = operand(*output, values);
-                }
+                self.store(values, y);
             }
             failed
         })?
@@ -208,46 +187,24 @@ impl Program {
     pub fn replay<T: Base>(&self, x: &[T], replay: &mut Replay<T>) -> Result<(), Fault> {
         self.check("the point", self.inputs, x.len())?;
         let Replay { values, nodes, blocks, masks, .. } = replay;
-        values.clear();
-        values.extend_from_slice(x);
-        nodes.clear();
+        nodes.resize(self.parents.len(), Node { partials: [T::zero(); 2], parents: [0; 2] });
         blocks.clear();
-        masks.clear();
-        let nodes = std::cell::RefCell::new(nodes);
         catch(|| {
-            let mut interpreter = Interpreter::new(self, values, masks);
-            interpreter.run(
-                |code, parameter, x| {
-                    let (value, partials, joined) = code.visit(parameter, ValueAndPartials(x));
-                    let mut nodes = nodes.borrow_mut();
-                    if let (Some(joined), Some(last)) = (joined, nodes.last_mut()) {
-                        last.partials = joined;
-                    }
-                    nodes.push(Node { partials, parents: [0; 2] });
-                    value
-                },
-                |array, before, results| {
-                    let mut operands = Vec::new();
-                    gather(&array.operands, array.count, before, &mut operands, |i| {
-                        T::constant(array.constants[i])
-                    });
-                    blocks.push(array.record(operands, results));
-                },
-                |partials| nodes.borrow_mut().push(Node { partials, parents: [0; 2] }),
-            )
+            let mut keep = Partials { nodes, parents: &self.parents, blocks };
+            self.instructions.run(x, &self.blocks, values, masks, &mut keep)
         })?
-        .map_or(Ok(()), Err)?;
-        for (node, parents) in nodes.into_inner().iter_mut().zip(&self.parents) {
-            node.parents = *parents;
+        .map_or(Ok(()), Err)
+    }
+
+    fn store<S: Elementary>(&self, values: &[S], y: &mut [S]) {
+        for (y, output) in y.iter_mut().zip(&self.outputs) {
+            *y = operand(*output, values);
         }
-        Ok(())
     }
 
     /// The values of the outputs in a replay.
     pub fn values<T: Base>(&self, replay: &Replay<T>, y: &mut [T]) {
-        for (y, output) in y.iter_mut().zip(&self.outputs) {
-            *y = operand(*output, &replay.values);
-        }
+        self.store(&replay.values, y);
     }
 
     /// The weights, one an output, times the Jacobian at the point of the replay.
@@ -282,179 +239,46 @@ impl Array {
     }
 }
 
-fn operand<S: Elementary>(operand: Operand, values: &[S]) -> S {
-    match operand {
-        Operand::Slot(slot) => values[slot as usize],
-        Operand::Constant(c) => S::constant(c),
+impl Array {
+    fn gather<S: Elementary>(&self, before: &[S], operands: &mut Vec<S>) {
+        gather(&self.operands, self.count, before, operands, |i| S::constant(self.constants[i]));
     }
 }
 
-/// The state of running a program over numbers S.
-struct Interpreter<'a, S: Elementary> {
-    program: &'a Program,
-    values: &'a mut Vec<S>,
-    masks: &'a mut Vec<S::Mask>,
-    constants: std::slice::Iter<'a, f64>,
-    parameters: std::slice::Iter<'a, i32>,
+/// An evaluation: nothing is kept but the values.
+struct ValuesOnly<S> {
+    operands: Vec<S>,
 }
 
-impl<'a, S: Elementary> Interpreter<'a, S> {
-    fn new(program: &'a Program, values: &'a mut Vec<S>, masks: &'a mut Vec<S::Mask>) -> Self {
-        let listing = &program.listing;
-        Interpreter {
-            program,
-            values,
-            masks,
-            constants: listing.constants.iter(),
-            parameters: listing.parameters.iter(),
-        }
-    }
+impl<S: Elementary> Keep<S> for ValuesOnly<S> {
+    const PARTIALS: bool = false;
 
-    fn constant(&mut self) -> S {
-        S::constant(self.constants.next().copied().unwrap_or(f64::NAN))
-    }
+    fn partials(&mut self, _: usize, _: [S; 2]) {}
 
-    fn fetch(&mut self, slot: u32, own: usize) -> S {
-        if slot as usize == own { self.constant() } else { self.values[slot as usize] }
-    }
-
-    /// Runs all instructions; the fault of the first guard that fails, if one does.
-    fn run(
-        &mut self,
-        mut apply: impl FnMut(Opcode, i32, [S; 3]) -> S,
-        mut array: impl FnMut(&Array, &[S], &mut [S]),
-        mut structural: impl FnMut([S; 2]),
-    ) -> Option<Fault> {
-        let program = self.program;
-        let mut guards = program.listing.guards.iter().peekable();
-        let mut blocks = program.blocks.iter().peekable();
-        let mut joined = [S::zero(); 2];
-        for (i, code) in program.listing.codes.iter().enumerate() {
-            while let Some(block) = blocks.next_if(|b| b.after == i) {
-                self.block(block, &mut array);
-            }
-            while let Some(guard) = guards.next_if(|g| g.after as usize == i) {
-                if let Some(fault) = self.guard(guard) {
-                    return Some(fault);
-                }
-            }
-            let own = self.values.len();
-            let [a, b] = program.parents[i];
-            let value = match *code {
-                Code::Operation(op) => {
-                    let parameter = match op {
-                        Opcode::Powi | Opcode::Polygamma | Opcode::SincDerivative => {
-                            self.parameters.next().copied().unwrap_or(0)
-                        }
-                        _ => 0,
-                    };
-                    let operands = match op.arity() {
-                        1 => [self.fetch(a, own), S::zero(), S::zero()],
-                        2 => [self.fetch(a, own), self.fetch(b, own), S::zero()],
-                        _ => [joined[0], joined[1], self.fetch(b, own)],
-                    };
-                    apply(op, parameter, operands)
-                }
-                Code::Join => {
-                    joined = [self.fetch(a, own), self.fetch(b, own)];
-                    structural([S::zero(); 2]);
-                    S::zero()
-                }
-                Code::Select(mask) => {
-                    let (x, y) = (self.fetch(a, own), self.fetch(b, own));
-                    let mask = self.mask(mask);
-                    structural([
-                        S::select(mask, S::one(), S::zero()),
-                        S::select(mask, S::zero(), S::one()),
-                    ]);
-                    S::select(mask, x, y)
-                }
-            };
-            self.values.push(value);
-        }
-        for block in blocks {
-            self.block(block, &mut array);
-        }
-        guards.find_map(|guard| self.guard(guard))
-    }
-
-    fn block(&mut self, block: &Array, array: &mut impl FnMut(&Array, &[S], &mut [S])) {
-        self.values.resize(block.first + block.results, S::zero());
-        let (before, results) = self.values.split_at_mut(block.first);
-        array(block, before, results);
-    }
-
-    fn guard(&self, guard: &super::listing::Guard) -> Option<Fault> {
-        let (a, b) = (operand(guard.lhs, self.values), operand(guard.rhs, self.values));
-        (guard.comparison.holds(&a, &b) != guard.outcome)
-            .then_some(Fault::GuardFailed { comparison: guard.comparison, at: guard.at })
-    }
-
-    /// The truth value with this number; those before it are computed on the way.
-    fn mask(&mut self, id: u32) -> S::Mask {
-        while self.masks.len() <= id as usize {
-            let mask = match self.program.listing.masks[self.masks.len()] {
-                MaskNode::Compare(comparison, a, b) => {
-                    operand(a, self.values).compare(operand(b, self.values), comparison)
-                }
-                MaskNode::And(a, b) => self.masks[a as usize] & self.masks[b as usize],
-                MaskNode::Or(a, b) => self.masks[a as usize] | self.masks[b as usize],
-                MaskNode::Not(a) => !self.masks[a as usize],
-                MaskNode::Known(outcome) => S::Mask::from(outcome),
-            };
-            self.masks.push(mask);
-        }
-        self.masks[id as usize]
+    fn array(&mut self, array: &Array, before: &[S], results: &mut [S]) {
+        array.gather(before, &mut self.operands);
+        S::array(&Erased(array.primitive.clone()), &self.operands, results);
     }
 }
 
-/// The value of an operation.
-struct Value<S>([S; 3]);
-
-impl<S: Elementary> Visitor for Value<S> {
-    type Output = S;
-
-    #[inline]
-    fn unary<O: Unary>(self, op: O) -> S {
-        op.value(self.0[0])
-    }
-
-    #[inline]
-    fn binary<O: Binary>(self, op: O) -> S {
-        op.value(self.0[0], self.0[1])
-    }
-
-    #[inline]
-    fn ternary<O: Ternary>(self, op: O) -> S {
-        op.value(self.0[0], self.0[1], self.0[2])
-    }
+/// A replay: the partials are kept for sweeps.
+struct Partials<'r, T: Base> {
+    nodes: &'r mut [Node<T>],
+    parents: &'r [[u32; 2]],
+    blocks: &'r mut Vec<Block<T>>,
 }
 
-/// The value of an operation, the partials of its node, and for a ternary operation those of the
-/// node that joins its first two operands.
-struct ValueAndPartials<T>([T; 3]);
+impl<T: Base> Keep<T> for Partials<'_, T> {
+    const PARTIALS: bool = true;
 
-impl<T: Elementary> Visitor for ValueAndPartials<T> {
-    type Output = (T, [T; 2], Option<[T; 2]>);
-
-    #[inline]
-    fn unary<O: Unary>(self, op: O) -> Self::Output {
-        let x = self.0[0];
-        let y = op.value(x);
-        (y, [op.d(x, y).value(), T::zero()], None)
+    #[inline(always)]
+    fn partials(&mut self, node: usize, partials: [T; 2]) {
+        self.nodes[node] = Node { partials, parents: self.parents[node] };
     }
 
-    #[inline]
-    fn binary<O: Binary>(self, op: O) -> Self::Output {
-        let (x, y) = (self.0[0], self.0[1]);
-        let z = op.value(x, y);
-        (z, [op.d1(x, y, z).value(), op.d2(x, y, z).value()], None)
-    }
-
-    fn ternary<O: Ternary>(self, op: O) -> Self::Output {
-        let [x, y, z] = self.0;
-        let w = op.value(x, y, z);
-        let [d, e, f] = op.d(x, y, z, w).map(Partial::value);
-        (w, [T::one(), f], Some([d, e]))
+    fn array(&mut self, array: &Array, before: &[T], results: &mut [T]) {
+        let mut operands = Vec::new();
+        array.gather(before, &mut operands);
+        self.blocks.push(array.record(operands, results));
     }
 }
