@@ -44,7 +44,7 @@ pub mod tracer;
 
 pub use cotangent_ops::{self as ops, Elementary, Scalar};
 pub use dual::{Brand, Branded, Dual, Unguarded};
-pub use dual2::Dual2;
+pub use dual2::{Dual2, Dual2Of, Variables, Width};
 pub use fault::Fault;
 pub use interval::{Endpoint, Interval};
 pub use jet::{Expansion, Jet, Line, Taylor, expand};

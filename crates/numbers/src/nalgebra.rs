@@ -273,10 +273,10 @@ pub(crate) use real_field;
 
 use crate::observe::{Observed, Observer};
 use crate::tracer::{Dependence, Local};
-use crate::{Base, Brand, Dual, Dual2, Endpoint, Interval, Jet, Plain, Taylor, Var};
+use crate::{Base, Brand, Dual, Dual2Of, Endpoint, Interval, Jet, Plain, Taylor, Var, Width};
 
 real_field!([T: Base + std::fmt::Display, const N: usize, B: Brand + 'static] Dual<T, N, B>);
-real_field!([T: Base + std::fmt::Display, const K: usize] Dual2<T, K>);
+real_field!([T: Base + std::fmt::Display, W: Width, B: Brand + 'static] Dual2Of<T, W, B>);
 real_field!([T: Base + std::fmt::Display, const L: usize] Jet<T, L>);
 real_field!([T: Base + std::fmt::Display] Taylor<T>);
 real_field!([T: Base + std::fmt::Display] Var<T>);

@@ -57,8 +57,12 @@ macro_rules! number {
         impl<$($generics)*> std::iter::Sum for $Number {
             #[inline]
             #[track_caller]
-            fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
-                iter.reduce(|a, b| a + b).unwrap_or_else(|| Self::from(0.0))
+            fn sum<I: Iterator<Item = Self>>(mut terms: I) -> Self {
+                let Some(mut sum) = terms.next() else { return Self::from(0.0) };
+                for term in terms {
+                    sum += term;
+                }
+                sum
             }
         }
 

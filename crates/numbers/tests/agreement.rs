@@ -135,8 +135,8 @@ fn second_order_numbers_and_nested_duals_give_the_second_partials() {
             .collect();
         let z = apply(case.op, case.parameter, &nested);
         for i in 0..n {
-            case.close("second order gradient", y.gradient[i], case.gradient[i]);
-            case.close("ranged gradient", y9.gradient[2 * i + 1], case.gradient[i]);
+            case.close("second order gradient", y.gradient()[i], case.gradient[i]);
+            case.close("ranged gradient", y9.gradient()[2 * i + 1], case.gradient[i]);
             for j in 0..n {
                 case.close("second order", y.second(i, j), case.hessian[i][j]);
                 case.close("ranged", y9.second(2 * i + 1, 2 * j + 1), case.hessian[i][j]);
@@ -351,7 +351,7 @@ fn a_zero_derivative_stays_zero_at_singular_points() {
         let dual: Vec<Dual<f64, 1>> = point.iter().map(|v| Dual::new(*v, [0.0])).collect();
         assert_eq!(apply(op, 0, &dual).partials[0], 0.0, "dual {op}");
         let second: Vec<Dual2<f64, 2>> = point.iter().map(|v| Dual2::fixed(*v)).collect();
-        assert_eq!(apply(op, 0, &second).gradient, [0.0; 2], "dual2 {op}");
+        assert_eq!(apply(op, 0, &second).gradient(), [0.0; 2], "dual2 {op}");
         let jet: Vec<Jet<f64, 3>> = point.iter().map(|v| Jet::fixed(*v)).collect();
         assert_eq!(apply(op, 0, &jet).coefficients[1], 0.0, "jet {op}");
         // Reverse: the value is computed, but the result does not use it.

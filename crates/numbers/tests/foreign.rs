@@ -113,7 +113,7 @@ fn a_num_traits_integrator_on_duals_tape_and_tracer() {
     assert_eq!(integrator::pendulum(&jets)[0].coefficients[0], plain[0]);
     let second: Vec<Dual2<f64, 4>> =
         PENDULUM.iter().enumerate().map(|(i, v)| Dual2::variable(*v, i)).collect();
-    assert!((integrator::pendulum(&second)[1].gradient[2] - forward[1][2]).abs() < 1e-12);
+    assert!((integrator::pendulum(&second)[1].gradient()[2] - forward[1][2]).abs() < 1e-12);
     let boxes: Vec<Interval> = PENDULUM.iter().map(|v| Interval::point(*v)).collect();
     assert!(integrator::pendulum(&boxes)[0].contains(plain[0]));
     let counted: Vec<Counted> = PENDULUM.iter().map(|v| Counted::new(*v)).collect();

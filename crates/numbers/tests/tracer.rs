@@ -430,11 +430,11 @@ fn random_programs_have_no_false_negatives() {
                 point.iter().enumerate().map(|(i, v)| Dual2::variable(*v, i)).collect();
             for (row, y) in program.call(&x).iter().enumerate() {
                 for i in 0..N {
-                    let nonzero = y.gradient[i] != 0.0;
+                    let nonzero = y.gradient()[i] != 0.0;
                     assert!(
                         !nonzero || global.contains(row, i),
                         "seed {seed}: ({row}, {i}) = {}",
-                        y.gradient[i]
+                        y.gradient()[i]
                     );
                     assert!(
                         !nonzero || near.contains(row, i),

@@ -199,7 +199,7 @@ macro_rules! define {
             }
 
             /// Hands the operation, with its integer parameter if it takes one, to a visitor.
-            #[inline]
+            #[inline(always)]
             pub fn visit<V: Visitor>(self, parameter: i32, visitor: V) -> V::Output {
                 match self {
                     $(Opcode::$U => visitor.unary(define!(@make $U parameter $($N)?)),)*

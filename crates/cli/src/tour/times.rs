@@ -88,7 +88,7 @@ pub(super) fn measure(progress: impl Fn(&str)) -> Result<Vec<Time>, Failure> {
         let product = prepare_hvp(f, &Auto, &x)?;
         let mut workspace = product.workspace();
         let time = shortest(|| Ok(product.hvp_into(black_box(&x), &v, &mut g, &mut workspace)?))?;
-        add("Hessian times a vector", "forward over reverse mode", time);
+        add("Hessian times a vector", "as Auto chooses", time);
 
         let time = shortest(|| {
             black_box(hessian_sparsity(&f, black_box(&x))?);

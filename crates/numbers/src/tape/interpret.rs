@@ -1,8 +1,7 @@
 //! The instructions of a program, and running them on any number.
 
-use std::collections::HashMap;
-
 use cotangent_ops::{Binary, Elementary, Opcode, Partial, Ternary, Unary, Visitor};
+use rustc_hash::FxHashMap;
 
 use super::listing::{Code, Guard, Listing, MaskNode, Operand};
 use super::program::Array;
@@ -51,7 +50,7 @@ impl Instructions {
         let Listing { codes, constants: listed, parameters, masks, guards } = listing;
         let (mut listed, mut parameters) = (listed.into_iter(), parameters.into_iter());
         let mut constants: Vec<f64> = Vec::new();
-        let mut places: HashMap<u64, u32> = HashMap::new();
+        let mut places: FxHashMap<u64, u32> = FxHashMap::default();
         let mut blocks = blocks.iter().peekable();
         let mut own = inputs;
         let mut operands = Vec::with_capacity(codes.len());

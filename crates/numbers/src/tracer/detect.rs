@@ -214,7 +214,7 @@ fn valid<E: std::fmt::Debug>(pattern: Result<Pattern, E>) -> Pattern {
 struct Pairs<'t> {
     trace: &'t Trace,
     inputs: usize,
-    products: std::collections::HashSet<(Set, Set)>,
+    products: rustc_hash::FxHashSet<(Set, Set)>,
     pairs: Vec<u64>,
     sorted: usize,
 }
