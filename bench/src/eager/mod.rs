@@ -204,7 +204,7 @@ fn tape_gradient(bench: &mut Bench) {
         let mut replay = Replay::new();
         let ours = contender("cotangent, replay", || {
             program.replay(std::hint::black_box(&x), &mut replay).expect("the same branches");
-            program.pullback(&[1.0], &mut replay)[0]
+            program.pullback(&[1.0], &mut replay).expect("replayed")[0]
         });
         let (mut tape, _) = echidna::record(with_echidna::rosenbrock, &x);
         tape.optimize();

@@ -67,6 +67,14 @@ pub enum Error {
         /// What was asked for.
         order: usize,
     },
+    /// A Taylor expansion that would not end.
+    #[error("a Taylor expansion to order {order} was asked for; choose at most {most}")]
+    TaylorOrder {
+        /// What was asked for.
+        order: usize,
+        /// The most there can be.
+        most: usize,
+    },
     /// A workspace was used with another prepared derivative than it was made by.
     #[error(
         "this workspace was made by another prepared derivative; make one with its `workspace`"

@@ -247,3 +247,48 @@ fn check_derivatives_names_the_worst_component() {
     assert_eq!((worst.worst, worst.what.as_str()), ((1, 1), "Jacobian, finite differences"));
     assert!((worst.found - 10.0).abs() < 1e-6 && worst.expected == 15.0);
 }
+
+#[test]
+fn a_panic_in_the_function_does_not_spoil_the_workspace() {
+    // The constant says whether to panic.
+    let f = function!(|x: &[S], constant c| -> S {
+        assert!(c[0] == 0.0, "in the user's code");
+        x[0] * x[1]
+    });
+    let prepared = prepare_pushforward(f, &Forward::default(), (&[2.0, 3.0], &[0.0])).unwrap();
+    let mut workspace = prepared.workspace();
+    let mut image = [0.0];
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let at = (&[2.0, 3.0], &[1.0]);
+        prepared.pushforward_into(at, &[5.0, 7.0], &mut image, &mut workspace)
+    }));
+    assert!(panicked.is_err());
+    prepared
+        .pushforward_into((&[2.0, 3.0], &[0.0]), &[1.0, 0.0], &mut image, &mut workspace)
+        .unwrap();
+    assert_eq!(image, [3.0]);
+}
+
+#[test]
+fn an_absurd_order_is_an_error() {
+    let f = function!(|x| x.sin());
+    let error = taylor(&f, 0.5, usize::MAX).unwrap_err();
+    assert!(error.to_string().contains("choose at most"), "{error}");
+}
+
+#[test]
+fn a_zero_wins_over_infinity_in_hessians_by_every_backend() {
+    let f = function!(|x: &[S]| -> S { x[0] + x[1].sqrt() });
+    let x = [1.0, 0.0];
+    let (forward, reverse) = (Forward::default(), Reverse::default());
+    let check = |h: cotangent::Matrix<f64>| {
+        assert_eq!(
+            [h[(0, 0)], h[(0, 1)], h[(1, 0)], h[(1, 1)]],
+            [0.0, 0.0, 0.0, f64::NEG_INFINITY]
+        );
+    };
+    check(hessian(&f, &Auto, &x).unwrap());
+    check(hessian(&f, &SecondOrder { outer: forward, inner: forward }, &x).unwrap());
+    check(hessian(&f, &SecondOrder { outer: forward, inner: reverse }, &x).unwrap());
+    check(hessian(&f, &SecondOrder { outer: reverse, inner: reverse }, &x).unwrap());
+}

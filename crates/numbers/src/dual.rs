@@ -127,7 +127,8 @@ fn chain_constant<T: Elementary, B: Brand, O: Binary, const N: usize>(
     p: &[T; N],
     c: f64,
 ) -> [T; N] {
-    if matches!(O::INFO.opcode, Opcode::Mul) && T::as_f64s(p).is_none() && c.is_finite() {
+    if matches!(O::INFO.opcode, Opcode::Mul) && T::as_f64s(p).is_none() && c.is_finite() && c != 0.0
+    {
         return p.map(|p| p.with_constant(c, cotangent_ops::ops::Mul));
     }
     chain::<T, B, N>(d, p)

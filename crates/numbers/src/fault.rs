@@ -10,6 +10,13 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use cotangent_ops::Comparison;
 
+impl Fault {
+    /// A matrix that cannot be solved with.
+    pub(crate) fn singular(name: &str, pivot: usize) -> Fault {
+        Fault::Singular { name: name.to_string(), pivot }
+    }
+}
+
 /// Why a number could not go on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -51,6 +58,22 @@ pub enum Fault {
         /// Where in the user's code.
         at: &'static Location<'static>,
     },
+    /// The plain value of an interval was asked for.
+    #[error(
+        "{at}: the value of {interval} was asked for, which holds more than one number; keep the \
+         computation in the number type, split the box, or take the `midpoint`"
+    )]
+    ManyValues {
+        /// The interval.
+        interval: String,
+        /// Where in the user's code.
+        at: &'static Location<'static>,
+    },
+    /// A sweep without a run before it.
+    #[error(
+        "this replay holds no run of this program; call `replay` with it first, and again after an error"
+    )]
+    NoReplay,
     /// Numbers of two recordings met, or a recording had ended.
     #[error(
         "{at}: a variable of another recording (or of one that has ended, or on another thread) was \

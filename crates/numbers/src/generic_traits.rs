@@ -303,7 +303,7 @@ macro_rules! implement_num_traits {
         impl<$($generics)*> num_traits::FloatConst for $Number {
             $(
                 fn $name() -> Self {
-                    <Self as From<f64>>::from(std::f64::consts::$name)
+                    cotangent_ops::Lift::lift_rounded(std::f64::consts::$name)
                 }
             )*
         }

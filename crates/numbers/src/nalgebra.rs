@@ -263,7 +263,7 @@ macro_rules! real_field {
     (@constants $($name:ident $constant:ident),*) => {
         $(
             fn $name() -> Self {
-                Self::from(std::f64::consts::$constant)
+                cotangent_ops::Lift::lift_rounded(std::f64::consts::$constant)
             }
         )*
     };

@@ -243,3 +243,60 @@ fn undefined_values_are_empty_and_partly_defined_ones_are_marked() {
             && single.low() < single.high()
     );
 }
+
+#[test]
+fn the_value_of_more_than_one_number_is_an_error() {
+    let wide = Interval::new(-1.0, 2.0);
+    let error = fault::catch(|| wide.value()).unwrap_err();
+    assert!(error.to_string().contains("holds more than one number"), "{error}");
+    assert_eq!(Interval::point(2.5).value(), 2.5);
+}
+
+#[test]
+fn what_is_not_defined_everywhere_compares_as_nan_there() {
+    // √x on [−1, 4] is NaN on a part.
+    let root = Interval::new(-1.0, 4.0).sqrt();
+    let below = root.less(3.0);
+    assert_eq!(below, Trilean::Unknown);
+    let chosen = Interval::select(below, 1.0, 7.0);
+    assert!(chosen.contains(1.0) && chosen.contains(7.0));
+    // That it is greater than 3 holds nowhere.
+    assert_eq!(root.greater(3.0), Trilean::False);
+    assert!(fault::catch(|| root.is_nan()).is_err());
+    assert!(fault::catch(|| root < 3.0).is_err());
+    // A NaN loses against a number.
+    assert!(root.min(5.0).contains(5.0) && root.max(-1.0).contains(-1.0));
+    assert!(root.min(5.0).contains(0.0));
+}
+
+#[test]
+fn powers_of_negative_bases_and_turned_ranges_are_enclosed() {
+    let power = Interval::new(-3.0, -2.0).powf(Interval::new(1.5, 2.5));
+    assert!(power.contains(4.0) && power.contains(9.0) && !power.is_total(), "{power}");
+    let odd = Interval::new(-3.0, -2.0).powf(Interval::new(2.5, 3.5));
+    assert!(odd.contains(-8.0) && odd.contains(-27.0), "{odd}");
+    let none = Interval::new(-3.0, -2.0).powf(Interval::new(1.25, 1.75));
+    assert!(none.is_empty(), "{none}");
+    let clamped = Interval::new(4.0, 6.0).clamp(Interval::point(5.0), Interval::point(3.0));
+    for x in [4.0_f64, 5.0, 6.0] {
+        assert!(clamped.contains(Elementary::clamp(x, 5.0, 3.0)), "{clamped} at {x}");
+    }
+}
+
+#[test]
+fn constants_of_generic_code_are_enclosed() {
+    let pi: Interval = num_traits::FloatConst::PI();
+    assert!(pi.low() < std::f64::consts::PI && std::f64::consts::PI < pi.high());
+}
+
+#[test]
+fn the_inverse_hyperbolic_functions_are_enclosed_near_their_ends() {
+    for i in 0..2000 {
+        let t = 10f64.powf(-12.0 + 0.007 * f64::from(i));
+        for (op, x) in
+            [(Opcode::Acosh, 1.0 + t), (Opcode::Atanh, (1.0 - t).max(0.1)), (Opcode::Asinh, t)]
+        {
+            check_box(op, 0, &[Interval::point(x)], &[vec![x]]);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use cotangent_numbers::linalg::{
     det, dot, inverse, log_det, mat_mul, mat_vec, solve, sum, transpose,
 };
-use cotangent_numbers::{Dual, Elementary, Fault, Jet, Scalar, Tape, Var, fault};
+use cotangent_numbers::{Dual, Dual2, Elementary, Fault, Interval, Jet, Scalar, Tape, Var, fault};
 
 fn matrix(n: usize, seed: u64) -> Vec<f64> {
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -262,4 +262,54 @@ fn bad_shapes_and_singular_matrices_are_named() {
     assert!(matches!(refused, Err(Fault::Singular { .. })));
     assert_eq!(det(&singular, 2), 0.0);
     assert_eq!(det::<f64>(&[], 0), 1.0);
+}
+
+#[test]
+fn the_determinant_of_a_singular_matrix_has_its_derivatives_in_every_number() {
+    // a·d − b·c by columns (a, b; c, d): at (0, 0; 1, 2) the gradient is (d, −c, −b, a).
+    let point = [0.0, 0.0, 1.0, 2.0];
+    let second: Vec<Dual2<f64, 4>> = (0..4).map(|i| Dual2::variable(point[i], i)).collect();
+    let d = det(&second, 2);
+    assert_eq!(d.value, 0.0);
+    assert_eq!(d.gradient(), [2.0, -1.0, 0.0, 0.0]);
+    assert_eq!([d.second(0, 3), d.second(1, 2), d.second(0, 1)], [1.0, -1.0, 0.0]);
+    // Along a line: (t)(2 + t) − (2t)(1 + t) = −t².
+    let line: Vec<Jet<f64, 3>> =
+        [[0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0], [2.0, 1.0, 0.0]]
+            .map(|coefficients| Jet { coefficients })
+            .to_vec();
+    assert_eq!(det(&line, 2).coefficients, [0.0, 0.0, -1.0]);
+    // Over a box whose matrices may all be singular.
+    let (wide, one) = (Interval::new(-1.0, 1.0), Interval::point(1.0));
+    let d = det(&[wide, wide, one, one], 2);
+    assert!(d.contains(2.0) && d.contains(-2.0) && d.high() < 4.1, "{d}");
+    assert!(matches!(
+        fault::catch(|| solve(&[wide, wide, one, one], &[one, one], 2)),
+        Err(Fault::Singular { .. })
+    ));
+}
+
+#[test]
+fn determinants_without_division_agree_with_elimination() {
+    for n in 1..6 {
+        let a = matrix(n, 7 + n as u64);
+        // A zero on top of each column makes no pivot safe until rows are swapped; a duplicated row
+        // leaves none.
+        let mut singular = a.clone();
+        for column in 0..n {
+            singular[n - 1 + column * n] = singular[column * n];
+        }
+        let (mut tape, tangent) = (Tape::new(), matrix(n, 99));
+        let y = tape.record(&singular, |x| det(x, n)).unwrap();
+        let gradient = tape.gradient(y).unwrap().to_vec();
+        let along: f64 = gradient.iter().zip(&tangent).map(|(g, t)| g * t).sum();
+        let jets: Vec<Jet<f64, 2>> =
+            singular.iter().zip(&tangent).map(|(a, t)| Jet { coefficients: [*a, *t] }).collect();
+        let expected = if n == 1 { tangent[0] } else { along };
+        let found = det(&jets, n).coefficients[1];
+        assert!(
+            (found - expected).abs() < 1e-12 * (1.0 + expected.abs()),
+            "{n}: {found} {expected}"
+        );
+    }
 }

@@ -136,13 +136,13 @@ fn a_replay_meets_its_guards() {
     assert_eq!((program.guards(), program.operations()), (1, 1));
     let mut replay = Replay::new();
     program.replay(&[3.0], &mut replay).unwrap();
-    assert_eq!(program.pullback(&[1.0], &mut replay), [27.0]);
+    assert_eq!(program.pullback(&[1.0], &mut replay).unwrap(), [27.0]);
     let refused = program.replay(&[-1.0], &mut replay).unwrap_err();
     assert!(matches!(refused, Fault::GuardFailed { .. }), "{refused}");
     // Recorded anew, the other side is right.
     let program = Program::record(&[-1.0], |x| vec![relu3(x[0])]).unwrap();
     program.replay(&[-3.0], &mut replay).unwrap();
-    assert_eq!(program.pullback(&[1.0], &mut replay), [0.0]);
+    assert_eq!(program.pullback(&[1.0], &mut replay).unwrap(), [0.0]);
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn select_is_replayed_without_a_guard() {
     for x in [0.3, -0.7, 4.0, -6.0, -11.0, -30.0] {
         program.replay(&[x], &mut replay).unwrap();
         let mut y = [0.0];
-        program.values(&replay, &mut y);
+        program.values(&replay, &mut y).unwrap();
         assert_eq!(y[0], huber(x));
         let expected = huber(Dual::<f64, 1>::variable(x, 0)).partials[0];
-        assert_eq!(program.pullback(&[1.0], &mut replay), [expected], "at {x}");
+        assert_eq!(program.pullback(&[1.0], &mut replay).unwrap(), [expected], "at {x}");
     }
 }
 
@@ -260,7 +260,7 @@ fn array_nodes_are_replayed_and_nest() {
     let other: Vec<f64> = x.iter().map(|v| v * 1.3 + 0.1).collect();
     let mut replay = Replay::new();
     program.replay(&other, &mut replay).unwrap();
-    let gradient = program.pullback(&[1.0, 2.0], &mut replay).to_vec();
+    let gradient = program.pullback(&[1.0, 2.0], &mut replay).unwrap().to_vec();
     let mut tape = Tape::new();
     let y = tape.record(&other, f).unwrap();
     assert_eq!(gradient, tape.pullback(&[(y[0], 1.0), (y[1], 2.0)]).unwrap());
@@ -322,4 +322,63 @@ fn constants_and_steps_leave_nothing_on_the_tape() {
     let mut y = [0.0];
     program.evaluate(&[7.5], &mut y).unwrap();
     assert_eq!(y, [52.5]);
+}
+
+#[test]
+fn a_sweep_needs_a_run_of_the_same_program() {
+    let long = Program::record(&[0.5; 1000], |x| vec![x[999].sin()]).unwrap();
+    let short = Program::record(&[0.5], |x| vec![x[0].sin()]).unwrap();
+    let mut replay = Replay::new();
+    assert_eq!(short.pullback(&[1.0], &mut replay), Err(Fault::NoReplay));
+    assert_eq!(short.values(&replay, &mut [0.0]), Err(Fault::NoReplay));
+    long.replay(&[0.5; 1000], &mut replay).unwrap();
+    assert_eq!(short.pullback(&[1.0], &mut replay), Err(Fault::NoReplay));
+    assert!(matches!(long.pullback(&[], &mut replay), Err(Fault::Length { .. })));
+    assert!(long.clone().pullback(&[1.0], &mut replay).is_ok());
+    // Nor does a run that did not come to its end count.
+    assert!(long.replay(&[0.5], &mut replay).is_err());
+    let branch = Program::record(&[1.0], |x| vec![if x[0] > 0.0 { x[0] } else { -x[0] }]).unwrap();
+    branch.replay(&[2.0], &mut replay).unwrap();
+    assert!(branch.replay(&[-2.0], &mut replay).is_err());
+    assert_eq!(branch.pullback(&[1.0], &mut replay), Err(Fault::NoReplay));
+}
+
+#[test]
+fn a_value_that_was_looked_at_binds_the_program_to_the_bit() {
+    let f = |x: &[Var]| vec![if x[0].value().is_sign_negative() { -x[1] } else { x[1] }];
+    let program = Program::record(&[0.0, 3.0], f).unwrap();
+    let mut y = [0.0];
+    program.evaluate(&[0.0, 5.0], &mut y).unwrap();
+    assert_eq!(y, [5.0]);
+    assert!(matches!(program.evaluate(&[-0.0, 5.0], &mut y), Err(Fault::GuardFailed { .. })));
+}
+
+#[test]
+fn a_guard_comes_before_the_array_operation_that_it_guards() {
+    let f = |x: &[Var]| {
+        vec![if x[0] == 0.0 {
+            x[1]
+        } else {
+            cotangent_numbers::linalg::solve(&x[..1], &x[1..], 1)[0]
+        }]
+    };
+    let program = Program::record(&[2.0, 6.0], f).unwrap();
+    let mut y = [0.0];
+    program.evaluate(&[3.0, 6.0], &mut y).unwrap();
+    assert_eq!(y, [2.0]);
+    assert!(matches!(program.evaluate(&[0.0, 6.0], &mut y), Err(Fault::GuardFailed { .. })));
+}
+
+#[test]
+fn a_recording_that_panicked_leaves_no_variable_valid() {
+    let mut tape = Tape::new();
+    let old = tape.record(&[1.0], |x| x[0].sin()).unwrap();
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        tape.record(&[1.0, 2.0], |x| {
+            let _ = x[0] * x[1];
+            panic!("in the user's code");
+        })
+    }));
+    assert!(panicked.is_err());
+    assert!(matches!(tape.gradient(old), Err(Fault::MixedTraces { .. })));
 }

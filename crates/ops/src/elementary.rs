@@ -145,6 +145,9 @@ macro_rules! declare {
             /// Whether the value is neither infinite nor NaN (a branch).
             fn is_finite(self) -> bool;
 
+            /// The size by which pivots are chosen: zero if a division by the number is not safe.
+            fn pivot_size(self) -> f64;
+
             /// Whether the number and everything it carries is zero.
             fn vanishes(self) -> bool;
 
@@ -241,6 +244,12 @@ macro_rules! declare {
             #[track_caller]
             fn is_finite(self) -> bool {
                 self.value_is_finite()
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            fn pivot_size(self) -> f64 {
+                Lift::pivot_size(self)
             }
 
             #[inline(always)]
@@ -384,6 +393,11 @@ macro_rules! declare {
             }
 
             #[inline(always)]
+            fn pivot_size(self) -> f64 {
+                f64::from(self).abs()
+            }
+
+            #[inline(always)]
             fn vanishes(self) -> bool {
                 self == 0.0
             }
@@ -430,7 +444,8 @@ trait FloatExtras: Copy + PartialOrd + Neg<Output = Self> {
     /// The smaller number; the first of equal ones, the other of a NaN.
     fn smaller(self, y: Self) -> Self;
 
-    /// Repeated squaring, the same on every platform (the precision of `powi` is unspecified).
+    /// Repeated squaring for small exponents, the same on every platform (the precision of `powi` is
+    /// unspecified); its error grows with the exponent, so beyond it is that of `powf`.
     fn integer_power(self, n: i32) -> Self;
 }
 
@@ -461,6 +476,7 @@ macro_rules! float_extras {
                     2 => self * self,
                     3 => self * self * self,
                     -1 => self.recip(),
+                    n if n.unsigned_abs() > 16 => self.powf(n as $F),
                     _ => {
                         let mut power = 1.0;
                         let mut square = self;

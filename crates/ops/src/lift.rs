@@ -156,6 +156,13 @@ pub trait Lift: Arithmetic {
         self.primal().is_finite()
     }
 
+    /// The size by which pivots are chosen: zero if a division by the number is not safe.
+    #[inline]
+    #[track_caller]
+    fn pivot_size(self) -> f64 {
+        self.primal().abs()
+    }
+
     /// Whether the number and everything it carries is zero.
     fn vanishes(self) -> bool;
 

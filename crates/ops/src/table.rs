@@ -253,7 +253,7 @@ macro_rules! for_each_operation {
                 }
                 /// Inverse hyperbolic cosine.
                 method acosh Acosh [x] -> y {
-                    value: x.acosh(); d: Is(((x - k(1.0)) * (x + k(1.0))).sqrt().recip());
+                    value: x.by(libm::acosh); d: Is(((x - k(1.0)) * (x + k(1.0))).sqrt().recip());
                     dd: Is({ let w = (x - k(1.0)) * (x + k(1.0)); -(x / (w * w.sqrt())) });
                     class: Second; sample: 1.001, 50.0, Nowhere; domain: (1.0, INF);
                     interval: Increasing((0.0, INF)); series: Integrate; ulps: 3;
@@ -401,7 +401,7 @@ macro_rules! for_each_operation {
                 }
                 /// Remainder x − y·trunc(x/y), with the sign of x.
                 operator rem Rem [x, y] -> z {
-                    value: x % y; d1: One; d2: Is(-(x / y).trunc()); d11: Zero; d12: Zero; d22: Zero;
+                    value: x % y; d1: One; d2: Is(-((x - z) / y).round()); d11: Zero; d12: Zero; d22: Zero;
                     class: First, First, Separate; near: (true, !(x.abs() < y.abs()));
                     sample: -10.0, 10.0, -10.0, 10.0, IntegerQuotient; ulps: 0;
                     singular: "the one-sided derivative at the jumps";
@@ -484,11 +484,12 @@ macro_rules! for_each_operation {
                 }
                 /// Quotient in which a zero numerator wins over a zero or NaN denominator.
                 method strong_div StrongDiv [x, y] -> z {
-                    value: if x == 0.0 { 0.0 } else { x / y }; d1: Is(y.recip()); d2: Is(-z.strong_div(y));
+                    value: if x == 0.0 { 0.0 } else { x / y };
+                    d1: Is(T::select(x.equals(k::<T>(0.0)) & y.equals(k::<T>(0.0)), k::<T>(0.0), y.recip())); d2: Is(-z.strong_div(y));
                     d11: Zero; d12: Is(-(y * y).recip()); d22: Is(k::<T>(2.0) * z.strong_div(y).strong_div(y));
                     class: First, Second, Cross; near: (true, x != 0.0);
                     sample: -10.0, 10.0, -10.0, 10.0, SecondZero; ulps: 0;
-                    singular: "0/0 = 0/NaN = 0";
+                    singular: "0/0 = 0/NaN = 0, with derivative 0 at 0/0";
                 }
             }
             ternary {

@@ -98,11 +98,19 @@ trait Lanes<F, T> {
 struct Pass<T, const N: usize, B: Brand> {
     buffers: Buffers<Dual<T, N, B>>,
     seeded: std::ops::Range<usize>,
+    /// Whether tangents are in the partials: a call that does not return leaves them.
+    dirty: bool,
 }
 
 impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
     fn new<F: Differentiable>(f: &F, sizes: Sizes) -> Self {
-        Pass { buffers: Buffers::new(f, sizes), seeded: 0..0 }
+        Pass { buffers: Buffers::new(f, sizes), seeded: 0..0, dirty: false }
+    }
+
+    fn clear(&mut self) {
+        self.buffers.x.fill(Dual::fixed(T::zero()));
+        self.seeded = 0..0;
+        self.dirty = false;
     }
 
     fn seed(&mut self, inputs: std::ops::Range<usize>) {
@@ -138,6 +146,9 @@ impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
 
 impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<T, N, B> {
     fn load(&mut self, at: Point<'_, T>) {
+        if self.dirty {
+            self.clear();
+        }
         for (to, from) in self.buffers.x.iter_mut().zip(at.x) {
             to.value = *from;
         }
@@ -147,8 +158,7 @@ impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<
     }
 
     fn reset(&mut self) {
-        self.buffers.x.fill(Dual::fixed(T::zero()));
-        self.seeded = 0..0;
+        self.clear();
     }
 
     fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]) {
@@ -160,6 +170,7 @@ impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<
 
     fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]) {
         self.seed(0..0);
+        self.dirty = true;
         let n = self.buffers.x.len();
         for (i, x) in self.buffers.x.iter_mut().enumerate() {
             for lane in 0..N {
@@ -170,6 +181,7 @@ impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<
         for x in &mut self.buffers.x {
             x.partials = [T::zero(); N];
         }
+        self.dirty = false;
         self.store(values, columns);
     }
 }

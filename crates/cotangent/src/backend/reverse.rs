@@ -105,7 +105,7 @@ impl<F: Differentiable> ReverseEngine<F> {
             workspace.inputs.extend_from_slice(constants);
             match program.replay(&workspace.inputs, &mut workspace.replay) {
                 Ok(()) => {
-                    program.values(&workspace.replay, values);
+                    program.values(&workspace.replay, values)?;
                     return Ok(Recorded::Replay);
                 }
                 Err(Fault::GuardFailed { .. }) => {}
@@ -146,7 +146,7 @@ impl<F: Differentiable> ReverseEngine<F> {
             (Recorded::Replay, Some(program)) => {
                 workspace.plain.clear();
                 workspace.plain.extend(weights.iter().map(|w| (*w).into()));
-                let found = program.pullback(&workspace.plain, &mut workspace.replay);
+                let found = program.pullback(&workspace.plain, &mut workspace.replay)?;
                 for (to, from) in gradient.iter_mut().zip(found) {
                     *to = T::constant(*from);
                 }

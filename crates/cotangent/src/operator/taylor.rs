@@ -8,6 +8,9 @@ use crate::error::{Error, check_size};
 use crate::function::{Arity, Context, Differentiable, One};
 use crate::point::{Point, Real, ScalarPoint, Sizes, check_numbers};
 
+/// The highest order: a product then costs 2³¹ operations.
+const MOST: usize = 65_535;
+
 /// The Taylor coefficients of a function of one variable: of f(x + t), from the value to `order`.
 ///
 /// ```
@@ -96,6 +99,9 @@ where
     T: Real,
 {
     let at = at.into();
+    if order > MOST {
+        return Err(Error::TaylorOrder { order, most: MOST });
+    }
     let sizes = sizes(&f, at)?;
     Ok(PreparedTaylor { prepared: Prepared::new(f, at), sizes, order })
 }

@@ -224,9 +224,25 @@ impl<T: Endpoint> Lift for Interval<T> {
         T::precision()
     }
 
+    /// Of an interval that holds one number only; anything else would be a guess.
     #[inline]
+    #[track_caller]
     fn primal(self) -> f64 {
-        if self.is_empty() { f64::NAN } else { self.midpoint().value() }
+        if self.is_empty() {
+            f64::NAN
+        } else if self.is_point() && self.total {
+            self.low.value()
+        } else {
+            raise(Fault::ManyValues { interval: self.to_string(), at: Location::caller() })
+        }
+    }
+
+    fn pivot_size(self) -> f64 {
+        if self.contains(T::zero()) {
+            0.0
+        } else {
+            self.low.abs().value().min(self.high.abs().value())
+        }
     }
 
     #[inline]
@@ -286,6 +302,8 @@ impl<T: Endpoint> Lift for Interval<T> {
         }
         match O::INFO.opcode {
             Opcode::MulAdd => self * y + z,
+            // A range whose ends may have changed places.
+            _ if y.high > z.low => self.hull(y).hull(z),
             // What else there is does not decrease in any argument.
             _ => {
                 Interval::new(op.value(self.low, y.low, z.low), op.value(self.high, y.high, z.high))
@@ -295,8 +313,15 @@ impl<T: Endpoint> Lift for Interval<T> {
     }
 
     fn compare(self, y: Self, comparison: Comparison) -> Trilean {
+        // Where a side is not defined, it is NaN, of which only ≠ holds.
+        let of_nan = Trilean::from(comparison == Comparison::Differ);
         if self.is_empty() || y.is_empty() {
-            return Trilean::from(comparison == Comparison::Differ);
+            return of_nan;
+        }
+        if !(self.total && y.total) {
+            let defined = |x: Self| Interval { total: true, ..x };
+            let elsewhere = defined(self).compare(defined(y), comparison);
+            return if elsewhere == of_nan { of_nan } else { Trilean::Unknown };
         }
         match comparison {
             Comparison::Less if self.high < y.low => Trilean::True,
@@ -336,12 +361,19 @@ impl<T: Endpoint> Lift for Interval<T> {
         }
     }
 
+    #[track_caller]
     fn value_is_nan(self) -> bool {
-        self.is_empty()
+        // NaN is what differs from itself.
+        self.is_empty() || (!self.total && self.decide(self, Comparison::Differ))
     }
 
+    #[track_caller]
     fn value_is_finite(self) -> bool {
-        self.all_finite()
+        if self.is_empty() || (self.total && self.all_finite()) {
+            return !self.is_empty();
+        }
+        let most = Interval::new(T::constant(-f64::MAX), T::constant(f64::MAX));
+        self.decide(Interval { total: true, ..most }, Comparison::AtMost)
     }
 
     #[inline]

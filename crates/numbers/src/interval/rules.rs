@@ -280,13 +280,21 @@ pub(super) fn binary<T: Endpoint, O: Binary>(op: O, x: Interval<T>, y: Interval<
             if y.is_point() && y.low.fract() == zero && y.low.abs() < T::constant(1e6) {
                 return integer_power(x, y.low.value() as i32);
             }
-            let base = x.intersection(Interval::new(zero, T::INFINITY));
-            if base.is_empty() {
-                return base;
+            let positive = Interval::new(zero, T::INFINITY);
+            let of = |base: Interval<T>| corners(op, base, y).intersection(positive);
+            let base = x.intersection(positive);
+            let mut power = if base.is_empty() { Interval::EMPTY } else { of(base) };
+            // Negative numbers have powers too, where the exponent is an integer.
+            if x.low < zero && y.low.ceil() <= y.high {
+                let size = of(magnitude(x.intersection(Interval::new(T::NEG_INFINITY, zero))));
+                power = power.hull(size).hull(Interval::new(-size.high, -size.low));
+            }
+            // Powers that are 1 whatever the other argument is, NaN included.
+            if (!x.total && y.contains(zero)) || (!y.total && x.contains(T::one())) {
+                power = power.hull(Interval::point(T::one()));
             }
             let defined = x.low > zero || (x.low == zero && y.low >= zero);
-            let positive = Interval::new(zero, T::INFINITY);
-            Interval { total: defined, ..corners(op, base, y).intersection(positive) }
+            Interval { total: defined, ..power }
         }
         Opcode::Atan2 => {
             // Here x is the ordinate and y the abscissa.
@@ -300,7 +308,15 @@ pub(super) fn binary<T: Endpoint, O: Binary>(op: O, x: Interval<T>, y: Interval<
             corners(op, a, b).intersection(Interval::new(zero, T::INFINITY))
         }
         Opcode::Max | Opcode::Min => {
-            Interval::new(op.value(x.low, y.low), op.value(x.high, y.high))
+            // Where one side is not defined, the result is the other.
+            let mut result = Interval::new(op.value(x.low, y.low), op.value(x.high, y.high));
+            if !x.total {
+                result = result.hull(y);
+            }
+            if !y.total {
+                result = result.hull(x);
+            }
+            result
         }
         Opcode::Copysign => {
             let m = magnitude(x);

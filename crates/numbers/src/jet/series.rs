@@ -12,6 +12,8 @@
 
 use cotangent_ops::{Binary, Elementary, Opcode, Series, Ternary, Unary};
 
+use crate::lanes::product;
+
 /// Something that makes numbers out of series and back: a fixed or a run-time order.
 pub(super) trait Carrier<T: Elementary> {
     /// The number that holds a series.
@@ -44,10 +46,14 @@ fn convolve<T: Elementary>(
     range: std::ops::RangeInclusive<usize>,
 ) -> T {
     let mut sum = T::zero();
-    for j in range {
+    for j in range.clone() {
         sum += x[j] * y[k - j];
     }
-    sum
+    if sum.all_finite() {
+        return sum;
+    }
+    // A zero wins over ∞, as it does in every other number.
+    range.fold(T::zero(), |sum, j| sum + product(x[j], y[k - j]))
 }
 
 /// (1/k)·Σ j·xⱼ·wₖ₋ⱼ over j from 1: the k-th coefficient of ∫ w·x′.
@@ -318,7 +324,9 @@ pub(super) fn binary<T: Elementary, O: Binary, C: Carrier<T>>(
         Opcode::Powf if is_constant(y) => {
             out[0] = value;
             let exponent = y[0].value();
-            if exponent.fract() == 0.0 && (0.0..=1024.0).contains(&exponent) {
+            // What the exponent itself carries, an inner derivative, is not lost.
+            let plain = (y[0] - T::constant(exponent)).vanishes();
+            if plain && exponent.fract() == 0.0 && (0.0..=1024.0).contains(&exponent) {
                 integer_power(carrier, x, exponent as i32, out);
             } else if x[0] == T::zero() {
                 power_at_zero(carrier, x, y[0], out);

@@ -12,6 +12,9 @@ pub(super) enum Factor<T> {
     Plain(PartialPivLu<f64>),
     /// On other numbers: L and U in one matrix, and the row that each row came from.
     General { lu: Vec<T>, rows: Vec<usize>, even: bool },
+    /// On other numbers, where a column has no pivot that is safe to divide by: the matrix itself, and
+    /// which column. Its determinant may still have derivatives.
+    Singular { a: Vec<T>, pivot: usize },
 }
 
 impl<T: Elementary> Factor<T> {
@@ -33,7 +36,7 @@ impl<T: Elementary> Factor<T> {
         let mut rows: Vec<usize> = (0..n).collect();
         let mut even = true;
         for p in 0..n {
-            let size = |r: usize, lu: &[T]| lu[r + p * n].value().abs();
+            let size = |r: usize, lu: &[T]| lu[r + p * n].pivot_size();
             let mut best = p;
             for r in p + 1..n {
                 if size(r, &lu) > size(best, &lu) {
@@ -48,8 +51,11 @@ impl<T: Elementary> Factor<T> {
                 even = !even;
             }
             let pivot = lu[p + p * n];
-            if pivot.value() == 0.0 {
-                continue;
+            if pivot.pivot_size() == 0.0 {
+                if T::PLAIN {
+                    continue;
+                }
+                return Factor::Singular { a: a.to_vec(), pivot: p };
             }
             for r in p + 1..n {
                 lu[r + p * n] /= pivot;
@@ -64,20 +70,27 @@ impl<T: Elementary> Factor<T> {
     }
 
     /// The pivots, and whether the permutation is even.
-    pub(super) fn pivots(&self, n: usize) -> (Vec<T>, bool) {
-        match self {
+    ///
+    /// # Errors
+    /// The column that has none.
+    pub(super) fn pivots(&self, n: usize) -> Result<(Vec<T>, bool), usize> {
+        Ok(match self {
             Factor::Plain(lu) => {
                 let upper = lu.U();
                 let pivots = (0..n).map(|i| T::constant(upper[(i, i)])).collect();
                 (pivots, is_even(lu.P().arrays().0))
             }
             Factor::General { lu, even, .. } => ((0..n).map(|i| lu[i + i * n]).collect(), *even),
-        }
+            Factor::Singular { pivot, .. } => return Err(*pivot),
+        })
     }
 
     /// The determinant.
     pub(super) fn determinant(&self, n: usize) -> T {
-        let (pivots, even) = self.pivots(n);
+        if let Factor::Singular { a, .. } = self {
+            return determinant_without_division(a, n);
+        }
+        let Ok((pivots, even)) = self.pivots(n) else { return T::zero() };
         let product: T = pivots.into_iter().product();
         if even { product } else { -product }
     }
@@ -85,9 +98,12 @@ impl<T: Elementary> Factor<T> {
     /// Raises a fault if the matrix is singular.
     #[track_caller]
     pub(super) fn check(&self, name: &str, n: usize) {
-        let (pivots, _) = self.pivots(n);
-        if let Some(pivot) = pivots.iter().position(|p| p.value() == 0.0) {
-            raise(Fault::Singular { name: name.to_string(), pivot });
+        let singular = match self.pivots(n) {
+            Ok((pivots, _)) => pivots.iter().position(|p| p.pivot_size() == 0.0),
+            Err(pivot) => Some(pivot),
+        };
+        if let Some(pivot) = singular {
+            raise(Fault::singular(name, pivot));
         }
     }
 
@@ -119,6 +135,7 @@ impl<T: Elementary> Factor<T> {
                     b.copy_from_slice(&x);
                 }
             }
+            Factor::Singular { pivot, .. } => raise(Fault::singular("solve", *pivot)),
         }
     }
 
@@ -153,6 +170,7 @@ impl<T: Elementary> Factor<T> {
                     }
                 }
             }
+            Factor::Singular { pivot, .. } => raise(Fault::singular("solve", *pivot)),
         }
     }
 }
@@ -171,4 +189,32 @@ fn is_even(permutation: &[usize]) -> bool {
         even ^= length > 0 && length % 2 == 0;
     }
     even
+}
+
+/// The determinant by Berkowitz's algorithm (1984), in O(n⁴) products and no division: right where
+/// the values of a matrix are singular but what they carry is not.
+fn determinant_without_division<T: Elementary>(a: &[T], n: usize) -> T {
+    // The coefficients of the characteristic polynomial of the leading r×r part, from the highest.
+    let mut polynomial = vec![T::one()];
+    for r in 0..n {
+        let at = |i: usize, j: usize| a[i + j * n];
+        // The first column of the Toeplitz matrix: 1, −aᵣᵣ, −R·C, −R·A·C, −R·A²·C, …
+        let mut toeplitz = vec![T::one(), -at(r, r)];
+        let mut column: Vec<T> = (0..r).map(|i| at(i, r)).collect();
+        for _ in 0..r {
+            let product = (0..r).fold(T::zero(), |sum, j| sum + at(r, j) * column[j]);
+            toeplitz.push(-product);
+            column = (0..r)
+                .map(|i| (0..r).fold(T::zero(), |sum, j| sum + at(i, j) * column[j]))
+                .collect();
+        }
+        polynomial = (0..r + 2)
+            .map(|i| {
+                let terms = (0..=r).filter(|j| *j <= i && i - j < toeplitz.len());
+                terms.fold(T::zero(), |sum, j| sum + toeplitz[i - j] * polynomial[j])
+            })
+            .collect();
+    }
+    let last = polynomial[n];
+    if n.is_multiple_of(2) { last } else { -last }
 }

@@ -4,6 +4,7 @@ use cotangent_ops::{Elementary, Primitive};
 
 use super::factor::Factor;
 use super::{det, inverse, mat_mul, solve, transpose};
+use crate::fault::{Fault, raise};
 
 /// What is kept for the pullback: the factorisation, on plain numbers. On others the pullback solves
 /// anew, through the rules of their base.
@@ -175,7 +176,7 @@ impl Det {
     /// The cofactors of a matrix: the gradient of its determinant.
     fn cofactors<T: Elementary>(&self, a: &[T], d: T, saved: Option<&Factorisation>) -> Vec<T> {
         let n = self.n;
-        if d.value() != 0.0 {
+        if d.pivot_size() != 0.0 {
             let none = Factorisation(None);
             let inverse = solve_transposed(a, &identity(n), n, saved.unwrap_or(&none));
             return inverse.into_iter().map(|v| v * d).collect();
@@ -239,7 +240,10 @@ pub struct LogDet {
 
 impl LogDet {
     fn of<T: Elementary>(factor: &Factor<T>, n: usize) -> T {
-        factor.pivots(n).0.into_iter().map(|p| p.abs().ln()).sum()
+        match factor.pivots(n) {
+            Ok((pivots, _)) => pivots.into_iter().map(|p| p.abs().ln()).sum(),
+            Err(pivot) => raise(Fault::singular("log_det", pivot)),
+        }
     }
 }
 

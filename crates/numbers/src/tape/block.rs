@@ -116,8 +116,7 @@ pub(super) fn record<P: Primitive, T: Base>(
     // Outside the arena: a base that records, too, does so here.
     let saved = primitive.value_and_save(&values, &mut results);
     let operands = slots(x);
-    let constants: Vec<f64> =
-        x.iter().filter(|x| x.stamp == NO_STAMP).map(|x| x.value.value()).collect();
+    let constants = || x.iter().filter(|x| x.stamp == NO_STAMP).map(|x| x.value.value()).collect();
     let count = x.len();
     let first = trace::with::<Tape<T>, _>(stamp, |tape| {
         let first = tape.reserve_slots(results.len());
@@ -130,7 +129,7 @@ pub(super) fn record<P: Primitive, T: Base>(
             primitive: tape
                 .listing
                 .is_some()
-                .then(|| (Arc::new(primitive.clone()) as Arc<dyn AnyPrimitive>, constants)),
+                .then(|| (Arc::new(primitive.clone()) as Arc<dyn AnyPrimitive>, constants())),
             rule: Box::new(Recorded {
                 primitive: primitive.clone(),
                 x: values,

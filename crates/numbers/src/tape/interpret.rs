@@ -1,9 +1,9 @@
 //! The instructions of a program, and running them on any number.
 
-use cotangent_ops::{Binary, Elementary, Opcode, Partial, Ternary, Unary, Visitor};
+use cotangent_ops::{Binary, Comparison, Elementary, Opcode, Partial, Ternary, Unary, Visitor};
 use rustc_hash::FxHashMap;
 
-use super::listing::{Code, Guard, Listing, MaskNode, Operand};
+use super::listing::{Code, Condition, Guard, Listing, MaskNode, Operand};
 use super::program::Array;
 use crate::fault::Fault;
 
@@ -111,8 +111,8 @@ impl Instructions {
         masks.clear();
         let mut run = Run { program: self, values, masks, keep, next: 0, offset: self.inputs };
         let mut guards = self.guards.iter().peekable();
-        for block in blocks {
-            while let Some(guard) = guards.next_if(|g| (g.after as usize) < block.after) {
+        for (i, block) in blocks.iter().enumerate() {
+            while let Some(guard) = guards.next_if(|g| g.blocks <= i) {
                 run.span(guard.after as usize);
                 if let Some(fault) = run.guard(guard) {
                     return Some(fault);
@@ -194,9 +194,17 @@ impl<S: Elementary, K: Keep<S>> Run<'_, S, K> {
     }
 
     fn guard(&self, guard: &Guard) -> Option<Fault> {
-        let (a, b) = (operand(guard.lhs, self.values), operand(guard.rhs, self.values));
-        (guard.comparison.holds(&a, &b) != guard.outcome)
-            .then_some(Fault::GuardFailed { comparison: guard.comparison, at: guard.at })
+        let (holds, comparison) = match guard.condition {
+            Condition::Compare(comparison, a, b, outcome) => {
+                let (a, b) = (operand(a, self.values), operand(b, self.values));
+                (comparison.holds(&a, &b) == outcome, comparison)
+            }
+            Condition::Same(a, value) => {
+                let same = operand(a, self.values).value().to_bits() == value.to_bits();
+                (same, Comparison::Equal)
+            }
+        };
+        (!holds).then_some(Fault::GuardFailed { comparison, at: guard.at })
     }
 
     /// The truth value with this number; those before it are computed on the way.

@@ -32,16 +32,23 @@ pub(super) enum MaskNode {
     Known(bool),
 }
 
-/// A comparison that decided a branch, and how.
+/// What a branch was decided by.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Condition {
+    /// A comparison came out so.
+    Compare(Comparison, Operand, Operand, bool),
+    /// The value was this one, to the bit: the code has it, and may have done anything with it.
+    Same(Operand, f64),
+}
+
+/// A condition under which the recording is right.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guard {
-    pub(super) comparison: Comparison,
-    pub(super) lhs: Operand,
-    pub(super) rhs: Operand,
-    pub(super) outcome: bool,
+    pub(super) condition: Condition,
     pub(super) at: &'static Location<'static>,
-    /// How many nodes come before it.
+    /// How many nodes and how many array operations come before it.
     pub(super) after: u32,
+    pub(super) blocks: usize,
 }
 
 /// The operations of a recording: one code a node, and the constants, parameters and truth values
@@ -58,14 +65,12 @@ pub(super) struct Listing {
 impl Listing {
     pub(super) fn guard(
         &mut self,
-        comparison: Comparison,
-        lhs: Operand,
-        rhs: Operand,
-        outcome: bool,
+        condition: Condition,
+        blocks: usize,
         at: &'static Location<'static>,
     ) {
         let after = self.codes.len() as u32;
-        self.guards.push(Guard { comparison, lhs, rhs, outcome, at, after });
+        self.guards.push(Guard { condition, at, after, blocks });
     }
 
     pub(super) fn mask(&mut self, node: MaskNode) -> u32 {

@@ -1,6 +1,7 @@
 //! The static use of the tape: record once, replay with new inputs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cotangent_ops::{Elementary, Primitive, Scalar};
 
@@ -28,13 +29,15 @@ use crate::fault::{Fault, catch};
 ///
 /// let mut replay = Replay::new();
 /// program.replay(&[5.0, 6.0], &mut replay).unwrap();
-/// assert_eq!(program.pullback(&[1.0], &mut replay), [6.0, 5.0]);
+/// assert_eq!(program.pullback(&[1.0], &mut replay).unwrap(), [6.0, 5.0]);
 ///
 /// // The branch would go the other way here.
 /// assert!(program.evaluate(&[2.0, 1.0], &mut y).unwrap_err().to_string().contains("came out otherwise"));
 /// ```
 #[derive(Clone)]
 pub struct Program {
+    /// Clones share it: they are the same program.
+    id: u64,
     inputs: usize,
     slots: usize,
     instructions: Instructions,
@@ -57,6 +60,8 @@ pub(super) struct Array {
 
 /// The values and partials of a program at one point, and room for sweeps.
 pub struct Replay<T: Base = f64> {
+    /// The program whose run it holds, if it came to its end.
+    of: Option<u64>,
     values: Vec<T>,
     nodes: Vec<Node<T>>,
     blocks: Vec<Block<T>>,
@@ -75,6 +80,7 @@ impl<T: Base> Replay<T> {
     /// Room for replays, filled by the first one.
     pub fn new() -> Self {
         Replay {
+            of: None,
             values: Vec::new(),
             nodes: Vec::new(),
             blocks: Vec::new(),
@@ -119,7 +125,15 @@ impl Program {
         let listing = tape.listing.take().map(|l| *l).unwrap_or_default();
         let parents: Vec<[u32; 2]> = tape.nodes.iter().map(|n| n.parents).collect();
         let instructions = Instructions::new(listing, x.len(), slots, &parents, &blocks)?;
-        Ok(Program { inputs: x.len(), slots, instructions, parents, blocks, outputs })
+        Ok(Program {
+            id: fresh_id(),
+            inputs: x.len(),
+            slots,
+            instructions,
+            parents,
+            blocks,
+            outputs,
+        })
     }
 
     /// The number of inputs.
@@ -186,14 +200,22 @@ impl Program {
     /// As [`evaluate`](Program::evaluate).
     pub fn replay<T: Base>(&self, x: &[T], replay: &mut Replay<T>) -> Result<(), Fault> {
         self.check("the point", self.inputs, x.len())?;
-        let Replay { values, nodes, blocks, masks, .. } = replay;
+        let Replay { of, values, nodes, blocks, masks, .. } = replay;
+        *of = None;
         nodes.resize(self.parents.len(), Node { partials: [T::zero(); 2], parents: [0; 2] });
         blocks.clear();
         catch(|| {
             let mut keep = Partials { nodes, parents: &self.parents, blocks };
             self.instructions.run(x, &self.blocks, values, masks, &mut keep)
         })?
-        .map_or(Ok(()), Err)
+        .map_or(Ok(()), Err)?;
+        *of = Some(self.id);
+        Ok(())
+    }
+
+    /// Whether a replay holds a run of this program.
+    fn check_replay<T: Base>(&self, replay: &Replay<T>) -> Result<(), Fault> {
+        if replay.of == Some(self.id) { Ok(()) } else { Err(Fault::NoReplay) }
     }
 
     fn store<S: Elementary>(&self, values: &[S], y: &mut [S]) {
@@ -203,12 +225,27 @@ impl Program {
     }
 
     /// The values of the outputs in a replay.
-    pub fn values<T: Base>(&self, replay: &Replay<T>, y: &mut [T]) {
+    ///
+    /// # Errors
+    /// [`Fault::NoReplay`] if the replay holds no run of this program, [`Fault::Length`].
+    pub fn values<T: Base>(&self, replay: &Replay<T>, y: &mut [T]) -> Result<(), Fault> {
+        self.check_replay(replay)?;
+        self.check("the result", self.outputs.len(), y.len())?;
         self.store(&replay.values, y);
+        Ok(())
     }
 
     /// The weights, one an output, times the Jacobian at the point of the replay.
-    pub fn pullback<'r, T: Base>(&self, weights: &[T], replay: &'r mut Replay<T>) -> &'r [T] {
+    ///
+    /// # Errors
+    /// As [`values`](Program::values).
+    pub fn pullback<'r, T: Base>(
+        &self,
+        weights: &[T],
+        replay: &'r mut Replay<T>,
+    ) -> Result<&'r [T], Fault> {
+        self.check_replay(replay)?;
+        self.check("the weights", self.outputs.len(), weights.len())?;
         let Replay { nodes, blocks, adjoints, scratch, .. } = replay;
         adjoints.clear();
         adjoints.resize(self.slots, T::zero());
@@ -218,7 +255,7 @@ impl Program {
             }
         }
         sweep::reverse(nodes, blocks, self.inputs, self.slots, adjoints, scratch);
-        &adjoints[..self.inputs]
+        Ok(&adjoints[..self.inputs])
     }
 }
 
@@ -237,6 +274,11 @@ impl Array {
             primitive: None,
         }
     }
+}
+
+fn fresh_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Array {

@@ -94,6 +94,8 @@ impl<T: Base> Tape<T> {
             .filter(|n| u64::from(*n) < LIMIT)
             .ok_or(Fault::TraceTooLong { limit: LIMIT })?;
         let mut variables = std::mem::take(&mut self.variables);
+        // Should `f` not return, what the tape holds belongs to no variable.
+        self.stamp = NO_STAMP;
         let mut last = NO_STAMP;
         let result = trace::activate(self, |stamp| {
             last = stamp;
@@ -123,16 +125,22 @@ impl<T: Base> Tape<T> {
 
     /// Appends a node and gives its slot.
     #[inline(always)]
+    #[track_caller]
     pub(super) fn push(&mut self, node: impl FnOnce(u32) -> Node<T>) -> u32 {
-        let index = self.nodes.len();
-        if index == self.nodes.capacity() {
+        if self.nodes.len() == self.nodes.capacity() {
             self.grow();
         }
+        let index = self.nodes.len();
         // The sum does not overflow: `grow` keeps capacity + offset within the limit.
         let slot = index as u32 + self.offset;
+        let node = node(slot);
+        // Sweeps rely on it. A variable that has outlived 2³² recordings may bear this one's stamp.
+        if node.parents[0] > slot || node.parents[1] > slot {
+            raise(Fault::MixedTraces { at: std::panic::Location::caller() });
+        }
         // SAFETY: index < capacity after `grow`, and the entry is written before it is counted.
         unsafe {
-            self.nodes.as_mut_ptr().add(index).write(node(slot));
+            self.nodes.as_mut_ptr().add(index).write(node);
             self.nodes.set_len(index + 1);
         }
         slot

@@ -10,7 +10,7 @@ use cotangent_ops::{
 };
 
 use super::block;
-use super::listing::{Code, MaskNode, Operand};
+use super::listing::{Code, Condition, MaskNode, Operand};
 use super::record::{Node, Tape};
 use crate::Base;
 use crate::number::{inherent, number};
@@ -138,8 +138,8 @@ impl<T: Base> Lift for Var<T> {
             let at = Location::caller();
             trace::with::<Tape<T>, _>(self.stamp, |tape| {
                 if let Some(listing) = tape.listing.as_deref_mut() {
-                    let constant = Operand::Constant(value);
-                    listing.guard(Comparison::Equal, self.operand(), constant, true, at);
+                    let blocks = tape.blocks.len();
+                    listing.guard(Condition::Same(self.operand(), value), blocks, at);
                 }
             });
         }
@@ -158,9 +158,8 @@ impl<T: Base> Lift for Var<T> {
         if matches!(d, Partial::Zero) && !self.is_listed() {
             return Var::fixed(y);
         }
-        record(op, y, [Some(self), None], self.stamp, |own| {
-            ([d.value(), T::zero()], [self.slot, own])
-        })
+        let partials = [d.value(), T::zero()];
+        record(op, y, [Some(self), None], self.stamp, |own| (partials, [self.slot, own]))
     }
 
     #[inline(always)]
@@ -176,12 +175,14 @@ impl<T: Base> Lift for Var<T> {
                 let partials = [op.d1(a, b, z).value(), op.d2(a, b, z).value()];
                 record(op, z, operands, stamp, |_| (partials, [self.slot, y.slot]))
             }
-            (false, true) => record(op, z, operands, self.stamp, |own| {
-                ([op.d1(a, b, z).value(), T::zero()], [self.slot, own])
-            }),
-            (true, false) => record(op, z, operands, y.stamp, |own| {
-                ([T::zero(), op.d2(a, b, z).value()], [own, y.slot])
-            }),
+            (false, true) => {
+                let partials = [op.d1(a, b, z).value(), T::zero()];
+                record(op, z, operands, self.stamp, |own| (partials, [self.slot, own]))
+            }
+            (true, false) => {
+                let partials = [T::zero(), op.d2(a, b, z).value()];
+                record(op, z, operands, y.stamp, |own| (partials, [own, y.slot]))
+            }
             (true, true) => Var { value: z, ..self },
         }
     }
@@ -194,7 +195,8 @@ impl<T: Base> Lift for Var<T> {
         if stamp == NO_STAMP {
             return Var { value: w, ..self };
         }
-        let [d, e, f] = op.d(self.value, y.value, z.value, w);
+        let [d, e, f] = op.d(self.value, y.value, z.value, w).map(Partial::value);
+        let (zero, one) = (T::zero(), T::one());
         let joined = trace::with::<Tape<T>, _>(stamp, |tape| {
             if let Some(listing) = tape.listing.as_deref_mut() {
                 listing.codes.push(Code::Join);
@@ -203,10 +205,10 @@ impl<T: Base> Lift for Var<T> {
                 }
             }
             tape.push(|own| {
-                let mut node = Node { partials: [T::zero(); 2], parents: [own; 2] };
+                let mut node = Node { partials: [zero; 2], parents: [own; 2] };
                 for (i, (x, partial)) in [(self, d), (y, e)].into_iter().enumerate() {
                     if !x.is_constant() {
-                        node.partials[i] = partial.value();
+                        node.partials[i] = partial;
                         node.parents[i] = x.slot;
                     }
                 }
@@ -215,9 +217,9 @@ impl<T: Base> Lift for Var<T> {
         });
         record(op, w, [None, Some(z)], stamp, |own| {
             if z.is_constant() {
-                ([T::one(), T::zero()], [joined, own])
+                ([one, zero], [joined, own])
             } else {
-                ([T::one(), f.value()], [joined, z.slot])
+                ([one, f], [joined, z.slot])
             }
         })
     }
@@ -237,6 +239,7 @@ impl<T: Base> Lift for Var<T> {
         let chosen = if mask.outcome { x } else { y };
         let Some(id) = mask.id else { return chosen };
         let stamp = trace::join(trace::join(x.stamp, y.stamp), mask.stamp);
+        let (zero, one) = (T::zero(), T::one());
         let slot = trace::with::<Tape<T>, _>(stamp, |tape| {
             if let Some(listing) = tape.listing.as_deref_mut() {
                 listing.codes.push(Code::Select(id));
@@ -245,11 +248,11 @@ impl<T: Base> Lift for Var<T> {
                 }
             }
             tape.push(|own| {
-                let mut node = Node { partials: [T::zero(); 2], parents: [own; 2] };
+                let mut node = Node { partials: [zero; 2], parents: [own; 2] };
                 for (i, v) in [x, y].into_iter().enumerate().filter(|(_, v)| !v.is_constant()) {
                     node.parents[i] = v.slot;
                     if mask.outcome == (i == 0) {
-                        node.partials[i] = T::one();
+                        node.partials[i] = one;
                     }
                 }
                 node
@@ -267,7 +270,10 @@ impl<T: Base> Lift for Var<T> {
             let at = Location::caller();
             trace::with::<Tape<T>, _>(stamp, |tape| {
                 if let Some(listing) = tape.listing.as_deref_mut() {
-                    listing.guard(comparison, self.operand(), y.operand(), outcome, at);
+                    let blocks = tape.blocks.len();
+                    let condition =
+                        Condition::Compare(comparison, self.operand(), y.operand(), outcome);
+                    listing.guard(condition, blocks, at);
                 }
             });
         }
