@@ -108,7 +108,7 @@ fn trace<F: Differentiable, S: Detection>(
 /// ```
 ///
 /// # Errors
-/// A branch on a value; [`jacobian_sparsity_near`] allows it.
+/// A branch on a value; [`jacobian_sparsity_at`] allows it.
 pub fn jacobian_sparsity<'a, F: Differentiable>(
     f: &F,
     at: impl Into<Point<'a, f64>>,
@@ -116,12 +116,13 @@ pub fn jacobian_sparsity<'a, F: Differentiable>(
     trace(f, at.into(), |x, m, f| jacobian_pattern::<GradientTracer>(SetKind::Sorted, x, m, f))
 }
 
-/// The sparsity pattern of the Jacobian near a point: branches go as they do there, and a factor that
-/// is zero there cuts a dependence.
+/// The sparsity pattern of the Jacobian at a point: branches go as they do there, and a factor that is
+/// zero there cuts a dependence. No entry outside it is nonzero at this very point; nearby, there may
+/// be some.
 ///
 /// # Errors
 /// What the function raised.
-pub fn jacobian_sparsity_near<'a, F: Differentiable>(
+pub fn jacobian_sparsity_at<'a, F: Differentiable>(
     f: &F,
     at: impl Into<Point<'a, f64>>,
 ) -> Result<Pattern, Error> {
@@ -151,11 +152,11 @@ pub fn hessian_sparsity<'a, F: Differentiable>(
     trace(f, at.into(), |x, m, f| hessian_pattern::<HessianTracer>(SetKind::Sorted, x, m, f))
 }
 
-/// The sparsity pattern of the Hessian near a point.
+/// The sparsity pattern of the Hessian at a point, as [`jacobian_sparsity_at`].
 ///
 /// # Errors
 /// What the function raised.
-pub fn hessian_sparsity_near<'a, F: Differentiable>(
+pub fn hessian_sparsity_at<'a, F: Differentiable>(
     f: &F,
     at: impl Into<Point<'a, f64>>,
 ) -> Result<Pattern, Error> {

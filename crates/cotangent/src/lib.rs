@@ -22,6 +22,12 @@
 //!
 //! The [`guide`] goes through all of it; [`numbers`] has the number types for direct use.
 //!
+//! # Errors
+//!
+//! Everything that can go wrong, inside the function too, is an [`Error`]: what, where, what to do.
+//! Operators such as `+` cannot return one, so it travels from there to the call by unwinding; with
+//! `panic = "abort"` such errors end the program.
+//!
 //! # Crate features
 //!
 //! - `nalgebra`: the number types are `nalgebra::RealField`, so code over nalgebra's types is
@@ -40,8 +46,8 @@ mod recorded;
 mod rule;
 
 pub use analyse::{
-    bounds, evaluate, find_nan, hessian_sparsity, hessian_sparsity_near, jacobian_bounds,
-    jacobian_sparsity, jacobian_sparsity_near, operation_log, operations,
+    bounds, evaluate, find_nan, hessian_sparsity, hessian_sparsity_at, jacobian_bounds,
+    jacobian_sparsity, jacobian_sparsity_at, operation_log, operations,
 };
 pub use backend::{
     Auto, Backend, Choice, Engine, FiniteDifferences, Forward, Inner, Outer, Reverse, SecondOrder,

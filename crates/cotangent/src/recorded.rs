@@ -42,8 +42,9 @@ impl<const N: usize> Outputs for [Var; N] {
 
 /// A function of a closure over recorded variables.
 ///
-/// The closure runs once an evaluation, is recorded, and the recording is run on whatever numbers the
-/// derivative needs. It can capture anything, and be any closure; a generic function
+/// Wherever the derivative calls the function (once for each chunk of directions in forward mode, once
+/// in reverse mode), the closure is recorded at the point, and the recording is run on the numbers that
+/// the derivative needs. It can capture anything, and be any closure; a generic function
 /// ([`function!`](crate::function)) is faster, because it runs on those numbers itself.
 ///
 /// ```

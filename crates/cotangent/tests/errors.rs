@@ -140,7 +140,7 @@ fn what_a_function_raises_comes_back_as_an_error() {
     let branch = function!(|x: &[S]| -> S { if x[0] > 0.0 { x[0] } else { -x[0] } });
     let error = text(jacobian_sparsity(&branch, &[1.0]));
     assert!(error.contains("errors.rs") && error.contains("S::select"), "{error}");
-    assert!(jacobian_sparsity_near(&branch, &[1.0]).is_ok());
+    assert!(jacobian_sparsity_at(&branch, &[1.0]).is_ok());
     assert!(text(bounds(&branch, &[Interval::new(-1.0, 1.0)])).contains("split the box"));
     // A rule that fails, one without a derivative, and one used beyond its order.
     let failing = Rule::new("half", 1, |x: &[f64], y: &mut [f64]| {

@@ -9,7 +9,7 @@
 //! | [`Jet`], [`Taylor`] | Taylor coefficients, order fixed in the type or chosen at run time |
 //! | [`Var`] on a [`Tape`] | gradients and Jacobian rows (reverse mode), replayable as a [`Program`] |
 //! | [`Interval`] | rigorous bounds |
-//! | [`GradientTracer`], [`HessianTracer`], [`Local`] | sparsity patterns, for all inputs or near a point |
+//! | [`GradientTracer`], [`HessianTracer`], [`Local`] | sparsity patterns, for all inputs or at a point |
 //! | [`Counted`], [`Logged`], [`NanCheck`] | what was computed, and where it broke |
 //! | [`Plain`] | the plain function, in `f32` too |
 //!

@@ -1,4 +1,4 @@
-//! Tracers with a value: what they find holds near a point.
+//! Tracers with a value: what they find holds at a point.
 
 use std::fmt;
 

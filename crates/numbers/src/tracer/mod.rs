@@ -3,7 +3,7 @@
 //! [`GradientTracer`] carries the inputs that a value depends on, [`HessianTracer`] also the pairs of
 //! inputs that interact. Both are *global*: they have no value, see both sides of a `select`, and what
 //! they find holds for all inputs; a branch on them is a fault that says what to do. [`Local`] adds
-//! a value: branches go as at the point, and what is found holds near the point only.
+//! a value: branches go as at the point, and what is found holds at the point only.
 //!
 //! What an operation passes on comes from the sparsity class of its row in the table. There are no
 //! false negatives: an entry that is not in the pattern is zero.
