@@ -180,6 +180,22 @@ impl<T: Elementary, W: Width, B: Brand> Dual2Of<T, W, B> {
         self.lower.as_ref()[quads_before(i) + j / 4][j % 4]
     }
 
+    /// Writes the Hessian to the first n variables, column by column.
+    ///
+    /// # Panics
+    /// If there are fewer variables or entries than that.
+    pub fn hessian_into(&self, n: usize, hessian: &mut [T]) {
+        for (quad, (i, q)) in self.lower.as_ref().iter().zip(W::PLACES) {
+            if *i >= n {
+                break;
+            }
+            for (entry, j) in quad.iter().zip(4 * q..=*i) {
+                hessian[i + j * n] = *entry;
+                hessian[j + i * n] = *entry;
+            }
+        }
+    }
+
     /// Applies `each` to all quads of derivatives.
     #[inline(always)]
     fn map(&self, value: T, each: impl Fn(&Quad<T>) -> Quad<T>) -> Self {

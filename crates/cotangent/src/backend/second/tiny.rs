@@ -1,6 +1,6 @@
 //! Second-order forward mode: second-order numbers for few inputs, nested duals beyond.
 
-use cotangent_numbers::{Brand, Dual2, Dual2Of, Unguarded, Width, fault};
+use cotangent_numbers::{Brand, Dual2Of, Unguarded, Variables, Width, fault};
 
 use super::outer::{ForwardOuter, Layered};
 use super::{Outer, SecondOrderEngine};
@@ -43,20 +43,33 @@ trait Direct<F, T> {
     fn hessian(&mut self, f: &F, at: Point<'_, T>, gradient: &mut [T], hessian: &mut [T]) -> T;
 }
 
-impl<F: Differentiable, T: Real, W: Width, B: Brand> Direct<F, T> for Buffers<Dual2Of<T, W, B>> {
+/// The inputs and constants keep their derivatives from call to call; only values are set.
+struct Pass<T: Real, W: Width, B: Brand> {
+    buffers: Buffers<Dual2Of<T, W, B>>,
+}
+
+impl<T: Real, W: Width, B: Brand> Pass<T, W, B> {
+    fn new<F: Differentiable>(f: &F, sizes: Sizes) -> Self {
+        let mut buffers = Buffers::<Dual2Of<T, W, B>>::new(f, sizes);
+        for (i, x) in buffers.x.iter_mut().enumerate() {
+            *x = Dual2Of::variable(T::zero(), i);
+        }
+        Pass { buffers }
+    }
+}
+
+impl<F: Differentiable, T: Real, W: Width, B: Brand> Direct<F, T> for Pass<T, W, B> {
     fn hessian(&mut self, f: &F, at: Point<'_, T>, gradient: &mut [T], hessian: &mut [T]) -> T {
-        self.load(at.x, at.constants, Dual2Of::fixed);
-        for (i, (to, x)) in self.x.iter_mut().zip(at.x).enumerate() {
-            *to = Dual2Of::variable(*x, i);
+        let Buffers { x, constants, .. } = &mut self.buffers;
+        let constants = constants.iter_mut().zip(at.constants);
+        for (to, from) in x.iter_mut().zip(at.x).chain(constants) {
+            to.value = *from;
         }
-        self.call(f);
-        let y = &self.y[0];
-        for (j, column) in hessian.chunks_mut(gradient.len().max(1)).enumerate() {
-            gradient[j] = y.gradient()[j];
-            for (i, entry) in column.iter_mut().enumerate() {
-                *entry = y.second(i, j);
-            }
-        }
+        self.buffers.call(f);
+        let y = &self.buffers.y[0];
+        let n = gradient.len();
+        gradient.copy_from_slice(&y.gradient()[..n]);
+        y.hessian_into(n, hessian);
         y.value
     }
 }
@@ -68,7 +81,7 @@ fn direct<F: Differentiable, T: Real>(f: &F, sizes: Sizes) -> Option<Box<dyn Dir
         ($($width:literal)*) => {
             match sizes.inputs {
                 $(n if n <= $width => {
-                    Some(Box::new(Buffers::<Dual2<T, $width, Unguarded>>::new(f, sizes)))
+                    Some(Box::new(Pass::<T, Variables<$width>, Unguarded>::new(f, sizes)))
                 })*
                 _ => None,
             }
