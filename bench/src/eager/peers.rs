@@ -135,19 +135,19 @@ pub mod with_ad_trait {
 
     pub fn forward(n: usize) -> impl Fn(&[f64]) -> Vec<f64> {
         let engine = FunctionEngine::new(Rosenbrock(n), Rosenbrock(n), ForwardAD::new());
-        move |x| engine.derivative(&x.to_vec()).1.as_slice().to_vec()
+        move |x| engine.derivative(x).1.as_slice().to_vec()
     }
 
     pub fn forward_8(n: usize) -> impl Fn(&[f64]) -> Vec<f64> {
         let engine =
             FunctionEngine::new(Rosenbrock(n), Rosenbrock(n), ForwardADMulti::<adfn<8>>::new());
-        move |x| engine.derivative(&x.to_vec()).1.as_slice().to_vec()
+        move |x| engine.derivative(x).1.as_slice().to_vec()
     }
 
     pub fn reverse(n: usize) -> impl Fn(&[f64]) -> Vec<f64> {
         let engine = FunctionEngine::new(Rosenbrock(n), Rosenbrock(n), ReverseAD::new());
         let _: Option<adr> = None;
-        move |x| engine.derivative(&x.to_vec()).1.as_slice().to_vec()
+        move |x| engine.derivative(x).1.as_slice().to_vec()
     }
 }
 

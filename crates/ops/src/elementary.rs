@@ -476,7 +476,7 @@ macro_rules! float_extras {
                     2 => self * self,
                     3 => self * self * self,
                     -1 => self.recip(),
-                    n if n.unsigned_abs() > 16 => self.powf(n as $F),
+                    n if n.unsigned_abs() > 16 => self.by(|x| x.powf(f64::from(n))),
                     _ => {
                         let mut power = 1.0;
                         let mut square = self;
