@@ -16,8 +16,13 @@ use crate::point::{Point, Sizes};
 /// Calls a function on numbers of any type.
 fn call<F: Differentiable, S: Scalar>(f: &F, x: &[S], y: &mut [S], constants: &[f64]) {
     let constants: Vec<S> = constants.iter().map(|c| S::from(*c)).collect();
+    call_on(f, x, y, &constants);
+}
+
+fn call_on<F: Differentiable, S: Scalar>(f: &F, x: &[S], y: &mut [S], constants: &[S]) {
     let mut cache = vec![S::zero(); f.cache(x.len())];
-    f.call(x, y, Context { constants: &constants, cache: &mut cache });
+    y.fill(S::zero());
+    f.call(x, y, Context { constants, cache: &mut cache });
 }
 
 /// Rigorous bounds of the outputs over a box.
@@ -34,10 +39,14 @@ fn call<F: Differentiable, S: Scalar>(f: &F, x: &[S], y: &mut [S], constants: &[
 ///
 /// # Errors
 /// A comparison that comes out differently within the box, and an empty box.
-pub fn bounds<F: Differentiable>(f: &F, x: &[Interval]) -> Result<Vec<Interval>, Error> {
-    let sizes = box_sizes(f, x)?;
+pub fn bounds<'a, F: Differentiable>(
+    f: &F,
+    at: impl Into<Point<'a, Interval>>,
+) -> Result<Vec<Interval>, Error> {
+    let at = at.into();
+    let sizes = box_sizes(f, at)?;
     let mut y = vec![Interval::from(0.0); sizes.outputs];
-    fault::catch(|| call(f, x, &mut y, &[]))?;
+    fault::catch(|| call_on(f, at.x, &mut y, at.constants))?;
     Ok(y)
 }
 
@@ -55,18 +64,20 @@ pub fn bounds<F: Differentiable>(f: &F, x: &[Interval]) -> Result<Vec<Interval>,
 ///
 /// # Errors
 /// As [`bounds`].
-pub fn jacobian_bounds<F: Differentiable>(
+pub fn jacobian_bounds<'a, F: Differentiable>(
     f: &F,
-    x: &[Interval],
+    at: impl Into<Point<'a, Interval>>,
 ) -> Result<Matrix<Interval>, Error> {
-    let sizes = box_sizes(f, x)?;
-    let mut jacobian = Matrix::filled(sizes.outputs, sizes.inputs, Interval::from(0.0));
-    let mut point: Vec<Dual<Interval, 1>> = x.iter().map(|x| Dual::fixed(*x)).collect();
+    let at = at.into();
+    let sizes = box_sizes(f, at)?;
+    let mut jacobian = Matrix::try_filled(sizes.outputs, sizes.inputs, Interval::from(0.0))?;
+    let fixed = |x: &[Interval]| x.iter().map(|x| Dual::fixed(*x)).collect::<Vec<_>>();
+    let (mut point, constants): (Vec<Dual<Interval, 1>>, _) = (fixed(at.x), fixed(at.constants));
     let mut y = vec![Dual::from(0.0); sizes.outputs];
     fault::catch(|| {
         for j in 0..sizes.inputs {
             point[j].partials[0] = Interval::from(1.0);
-            call(f, &point, &mut y, &[]);
+            call_on(f, &point, &mut y, &constants);
             point[j].partials[0] = Interval::from(0.0);
             for (i, y) in y.iter().enumerate() {
                 jacobian[(i, j)] = y.partials[0];
@@ -76,9 +87,13 @@ pub fn jacobian_bounds<F: Differentiable>(
     Ok(jacobian)
 }
 
-fn box_sizes<F: Differentiable>(f: &F, x: &[Interval]) -> Result<Sizes, Error> {
-    let middle: Vec<f64> = x.iter().map(|x| x.midpoint()).collect();
-    sizes(f, Point { x: &middle, constants: &[] })
+fn box_sizes<F: Differentiable>(f: &F, at: Point<'_, Interval>) -> Result<Sizes, Error> {
+    if let Some(index) = at.x.iter().position(|x| x.is_empty()) {
+        return Err(Error::EmptySide { index });
+    }
+    let middle = |x: &[Interval]| x.iter().map(|x| x.midpoint()).collect::<Vec<f64>>();
+    let (x, constants) = (middle(at.x), middle(at.constants));
+    sizes(f, Point { x: &x, constants: &constants })
 }
 
 /// Runs a function on tracers.
@@ -88,11 +103,13 @@ fn trace<F: Differentiable, S: Detection>(
     detect: impl FnOnce(&[f64], usize, &dyn Fn(&[S], &mut [S])) -> Result<Pattern, Fault>,
 ) -> Result<Pattern, Error> {
     let sizes = sizes(f, at)?;
+    // A function that records itself needs a sample point, and tracers have no values to offer.
+    fault::catch(|| f.outputs(at.x, at.constants))?;
     Ok(detect(at.x, sizes.outputs, &|x, y| call(f, x, y, at.constants))?)
 }
 
-/// The sparsity pattern of the Jacobian, for all inputs: no entry outside it is ever nonzero. Only the
-/// length of the point matters.
+/// The sparsity pattern of the Jacobian, for all inputs: no entry outside it is ever nonzero. Of the
+/// point only the length matters (and that it holds no NaN).
 ///
 /// ```
 /// use cotangent::prelude::*;

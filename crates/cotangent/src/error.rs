@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// An input is NaN.
     #[error(
-        "entry {index} of {what} is NaN; find where it came from with `nan_check` on the code that made it"
+        "entry {index} of {what} is NaN; find where it came from with `find_nan` on the function that made it"
     )]
     NotANumber {
         /// Which slice.
@@ -34,16 +34,27 @@ pub enum Error {
         /// Which entry.
         index: usize,
     },
-    /// A function returned another number of outputs than when it was prepared.
+    /// Constants were forgotten.
     #[error(
-        "the function returned {found} outputs, {expected} when it was prepared; the number of outputs \
-         must not depend on the point, or prepare anew"
+        "the function takes constants, but none were given; give them beside the point: (&x, &constants)"
     )]
-    Outputs {
-        /// How many there were.
-        expected: usize,
-        /// How many there are.
-        found: usize,
+    NoConstants,
+    /// A box with an empty side.
+    #[error("side {index} of the box is empty; an interval has its lower end first")]
+    EmptySide {
+        /// Which side.
+        index: usize,
+    },
+    /// A dense matrix that does not fit in memory.
+    #[error(
+        "a dense matrix of {rows} × {columns} does not fit in memory; ask for products (`hvp`, `pushforward`, \
+         `pullback`) or for the sparsity pattern instead"
+    )]
+    TooLarge {
+        /// How many rows.
+        rows: usize,
+        /// How many columns.
+        columns: usize,
     },
     /// A number of directions computed at once that cannot be.
     #[error("a chunk of {chunk} directions was asked for; choose from 1 to {most}")]
@@ -55,7 +66,7 @@ pub enum Error {
     },
     /// A step of finite differences that cannot be.
     #[error(
-        "a step of {step} was asked for; choose a positive, finite one, or none for the best by the order"
+        "a step of {step} was asked for; choose a finite one that changes the point (1e-15 at least), or none for the best by the order"
     )]
     Step {
         /// What was asked for.

@@ -97,7 +97,12 @@ pub trait Differentiable {
         0
     }
 
-    /// Writes the outputs at `x` into `y`.
+    /// Whether it needs constants, so that forgetting them is an error.
+    fn takes_constants(&self) -> bool {
+        false
+    }
+
+    /// Writes the outputs at `x` into `y`, whose entries are zero before.
     fn call<S: Scalar>(&self, x: &[S], y: &mut [S], context: Context<'_, S>);
 }
 
@@ -111,6 +116,10 @@ impl<F: Differentiable + ?Sized> Differentiable for &F {
 
     fn cache(&self, inputs: usize) -> usize {
         (**self).cache(inputs)
+    }
+
+    fn takes_constants(&self) -> bool {
+        (**self).takes_constants()
     }
 
     #[inline]
@@ -214,7 +223,7 @@ macro_rules! function {
 
     // What it returns.
     (@arguments $captures:tt $input:tt {} $constants:tt $cache:tt | -> S $body:block) => {
-        $crate::function!(@build $captures $input $constants $cache One { 1 } { y } [S; 1] { [$body] } {})
+        $crate::function!(@build $captures $input $constants $cache One { 1 } { y } [S; 1] { [(|| -> S { $body })()] } {})
     };
     (@arguments $captures:tt $input:tt {} $constants:tt $cache:tt | -> [S; $length:expr] $body:block) => {
         $crate::function!(@build $captures $input $constants $cache Many { $length } { y } [S; $length] { $body } {})
@@ -266,6 +275,10 @@ macro_rules! function {
                 $cache
             }
 
+            fn takes_constants(&self) -> bool {
+                $crate::function!(@takes $p)
+            }
+
             #[inline]
             fn call<S: $crate::Scalar>(&self, $x: &[S], $y: &mut [S], context: $crate::Context<'_, S>) {
                 $crate::function!(@call self $x $y context $p $c $Input [$($name)*] { $($values)* } { $($place)* });
@@ -275,6 +288,8 @@ macro_rules! function {
         Function { $($name: $value,)* lifetime: ::core::marker::PhantomData }
     }};
 
+    (@takes _constants) => { false };
+    (@takes $p:ident) => { true };
     (@bind Many $x:expr) => { &$x };
     (@bind One $x:expr) => { $x[0] };
     (@call $self:ident $x:ident $y:ident $context:ident $p:ident $c:ident $Input:ident $names:tt { $($values:tt)+ } {}) => {
@@ -295,4 +310,12 @@ macro_rules! function {
         let context = $crate::Context { constants: $constants, cache: &mut cache };
         $self.values::<f64>($x, context).len()
     }};
+
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "`function!` takes a closure whose head says its shape: |x|, |x: &[S]| -> S, |x: &[S]| -> [S; 2], \
+             |x: &[S]| -> Vec<S> or |x: &[S], y: &mut [S; 2]|; after the input, `constant p` and \
+             `cache c: &mut [S; 3]`; captured values before the closure, with their types: [a: f64] |x| …"
+        )
+    };
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
+use crate::error::Error;
+
 /// A dense matrix in column-major order, the order of faer, nalgebra and LAPACK.
 ///
 /// ```
@@ -34,6 +36,16 @@ impl<T: Copy> Matrix<T> {
     /// A matrix with all entries equal.
     pub fn filled(nrows: usize, ncols: usize, value: T) -> Self {
         Matrix { nrows, ncols, data: vec![value; nrows * ncols] }
+    }
+
+    /// A matrix with all entries equal, if there is memory for it.
+    pub(crate) fn try_filled(nrows: usize, ncols: usize, value: T) -> Result<Self, Error> {
+        let too_large = Error::TooLarge { rows: nrows, columns: ncols };
+        let size = nrows.checked_mul(ncols).ok_or(too_large.clone())?;
+        let mut data = Vec::new();
+        data.try_reserve_exact(size).map_err(|_| too_large)?;
+        data.resize(size, value);
+        Ok(Matrix { nrows, ncols, data })
     }
 
     /// The number of rows.

@@ -1,9 +1,10 @@
 //! Closures over recorded variables: no generics to write.
 
 use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cotangent_numbers::fault::raise;
-use cotangent_numbers::{Program, Scalar, Var};
+use cotangent_numbers::{Fault, Program, Scalar, Var};
 
 use crate::function::{Arity, Context, Differentiable, Many, One};
 
@@ -64,14 +65,24 @@ where
     F: Fn(&[Var]) -> R,
     R: Outputs,
 {
-    Recorded { f, outputs: PhantomData }
+    Recorded { f, sample: Mutex::new(Vec::new()), outputs: PhantomData }
 }
 
 /// A closure over recorded variables as a function, made by [`recorded`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Recorded<F, R> {
     f: F,
+    /// The last plain point it was asked at: where it is recorded for numbers that have no value. What
+    /// it is matters only to branches, and those are errors on such numbers.
+    sample: Mutex<Vec<f64>>,
     outputs: PhantomData<fn() -> R>,
+}
+
+impl<F: Clone, R> Clone for Recorded<F, R> {
+    fn clone(&self) -> Self {
+        let sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Recorded { f: self.f.clone(), sample: Mutex::new(sample), outputs: PhantomData }
+    }
 }
 
 impl<F, R> Recorded<F, R>
@@ -79,6 +90,10 @@ where
     F: Fn(&[Var]) -> R,
     R: Outputs,
 {
+    fn sample(&self) -> MutexGuard<'_, Vec<f64>> {
+        self.sample.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The closure as a program, recorded at a point.
     fn program(&self, x: &[f64]) -> Program {
         match Program::record(x, |x| (self.f)(x).collect()) {
@@ -97,12 +112,24 @@ where
     type Output = R::Arity;
 
     fn outputs(&self, x: &[f64], _: &[f64]) -> usize {
+        *self.sample() = x.to_vec();
         self.program(x).outputs()
     }
 
     fn call<S: Scalar>(&self, x: &[S], y: &mut [S], _: Context<'_, S>) {
-        let point: Vec<f64> = x.iter().map(|x| x.value()).collect();
-        if let Err(fault) = self.program(&point).evaluate(x, y) {
+        let point: Option<Vec<f64>> = x.iter().map(|x| x.sample()).collect();
+        let point = point.unwrap_or_else(|| {
+            let mut point = self.sample().clone();
+            point.resize(x.len(), 0.0);
+            point
+        });
+        let program = self.program(&point);
+        if program.outputs() != y.len() {
+            let (expected, found) = (y.len(), program.outputs());
+            let name = "the function".to_string();
+            raise(Fault::Length { name, what: "what it returned", expected, found });
+        }
+        if let Err(fault) = program.evaluate(x, y) {
             raise(fault);
         }
     }

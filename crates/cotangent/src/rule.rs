@@ -173,6 +173,9 @@ impl Primitive for Rule {
     }
 
     fn value<T: Elementary>(&self, x: &[T], y: &mut [T]) {
+        if y.len() != self.outputs {
+            self.fail(format!("it has {} outputs, but {} were asked for", self.outputs, y.len()));
+        }
         let mut values = vec![0.0; y.len()];
         self.succeed((self.value)(&plain(self, x), &mut values));
         store(&values, y);

@@ -97,9 +97,11 @@ fn impossible_settings_are_refused() {
     assert!(text(gradient(&f, &Forward { chunk: Some(13) }, &[1.0])).contains("a chunk of 13"));
     let order = |order| FiniteDifferences { order, ..Default::default() };
     assert!(text(gradient(&f, &order(3), &[1.0])).contains("choose 1, 2, 4, 6 or 8"));
-    for step in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for step in [0.0, -1.0, 1e-30, f64::NAN, f64::INFINITY] {
         let b = FiniteDifferences { step: Some(step), ..Default::default() };
-        assert!(text(gradient(&f, &b, &[1.0])).contains("choose a positive, finite one"));
+        assert!(
+            text(gradient(&f, &b, &[1.0])).contains("choose a finite one that changes the point")
+        );
         assert!(hessian(&f, &b, &[1.0]).is_err());
         assert!(hessian(&f, &SecondOrder { outer: Forward::default(), inner: b }, &[1.0]).is_err());
     }
@@ -124,7 +126,7 @@ fn what_a_function_raises_comes_back_as_an_error() {
         gradient(&singular, &Reverse::default(), &[1.0, 2.0, 2.0, 4.0]),
         gradient(
             &singular,
-            &FiniteDifferences { step: Some(1e-30), ..Default::default() },
+            &FiniteDifferences { order: 1, ..Default::default() },
             &[1.0, 2.0, 2.0, 4.0],
         ),
     ] {
@@ -291,4 +293,101 @@ fn a_zero_wins_over_infinity_in_hessians_by_every_backend() {
     check(hessian(&f, &SecondOrder { outer: forward, inner: forward }, &x).unwrap());
     check(hessian(&f, &SecondOrder { outer: forward, inner: reverse }, &x).unwrap());
     check(hessian(&f, &SecondOrder { outer: reverse, inner: reverse }, &x).unwrap());
+}
+
+#[test]
+fn outputs_are_zero_before_each_call() {
+    // A function that adds to its outputs, and one that writes an output on one branch only.
+    let sums = function!(|x: &[S], y: &mut [S; 1]| {
+        for x in x {
+            y[0] += *x;
+        }
+    });
+    let x = [1.0; 13];
+    assert_eq!(jacobian(&sums, &Auto, &x).unwrap().row(0), [1.0; 13]);
+    assert_eq!(jacobian(&sums, &Forward { chunk: Some(5) }, &x).unwrap().row(0), [1.0; 13]);
+    for d in jacobian(&sums, &FiniteDifferences::default(), &x).unwrap().row(0) {
+        assert!((d - 1.0).abs() < 1e-6);
+    }
+    let one = cotangent::Interval::point(1.0);
+    for d in cotangent::jacobian_bounds(&sums, &[one; 3]).unwrap().row(0) {
+        assert_eq!((d.low(), d.high()), (1.0, 1.0));
+    }
+    let branch = function!(|x: &[S], y: &mut [S; 2]| {
+        if x[0] > 0.0 {
+            y[1] = x[0];
+        }
+        y[0] = x[1];
+    });
+    let prepared = prepare_jacobian(branch, &Forward::default(), &[3.0, 1.0]).unwrap();
+    let mut workspace = prepared.workspace();
+    let mut j = [0.0; 4];
+    prepared.jacobian_into(&[3.0, 1.0], &mut j, &mut workspace).unwrap();
+    assert_eq!(j, [0.0, 1.0, 1.0, 0.0]);
+    prepared.jacobian_into(&[-3.0, 1.0], &mut j, &mut workspace).unwrap();
+    assert_eq!(j, [0.0, 0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn constants_reach_every_analysis_and_are_missed() {
+    let f = function!(|x: &[S], constant p| -> S { x[0] * p[0] });
+    assert_eq!(gradient(&f, &Auto, &[1.0]), Err(cotangent::Error::NoConstants));
+    let two = cotangent::Interval::point(2.0);
+    assert_eq!(cotangent::bounds(&f, &[two]), Err(cotangent::Error::NoConstants));
+    let y = cotangent::bounds(&f, (&[two], &[two])).unwrap();
+    assert_eq!((y[0].low(), y[0].high()), (4.0, 4.0));
+    assert_eq!(cotangent::jacobian_bounds(&f, (&[two], &[two])).unwrap()[(0, 0)].high(), 2.0);
+    let empty = cotangent::Interval::new(2.0, 1.0);
+    let error = cotangent::bounds(&f, (&[empty], &[two])).unwrap_err();
+    assert_eq!(error, cotangent::Error::EmptySide { index: 0 });
+}
+
+#[test]
+fn closures_take_part_in_every_analysis() {
+    let f = recorded(|x| x[0] * x[0] + x[1].sin());
+    let wide = cotangent::Interval::new(-1.0, 2.0);
+    let y = cotangent::bounds(&f, &[wide, cotangent::Interval::point(0.0)]).unwrap();
+    assert!(y[0].contains(4.0) && y[0].contains(0.0) && y[0].high() < 4.001);
+    assert_eq!(cotangent::jacobian_sparsity(&f, &[1.0, 2.0]).unwrap().to_string(), "11\n");
+    assert_eq!(cotangent::hessian_sparsity(&f, &[1.0, 2.0]).unwrap().nnz(), 2);
+    let branch = recorded(|x| if x[0] > 0.0 { x[0] } else { x[1] });
+    let error = cotangent::jacobian_sparsity(&branch, &[1.0, 2.0]).unwrap_err();
+    assert!(error.to_string().contains("decides a branch"), "{error}");
+    assert_eq!(cotangent::jacobian_sparsity_at(&branch, &[1.0, 2.0]).unwrap().to_string(), "1·\n");
+    // A box that both branches meet.
+    assert!(cotangent::bounds(&branch, &[wide, wide]).is_err());
+    // A number of outputs that depends on the point.
+    let vague = recorded(|x| if x[0] > 0.0 { vec![x[0]] } else { vec![x[0], x[0]] });
+    let prepared = prepare_jacobian(&vague, &Forward::default(), &[1.0]).unwrap();
+    let error = prepared.jacobian(&[-1.0]).unwrap_err();
+    assert!(error.to_string().contains("the function"), "{error}");
+}
+
+#[test]
+fn absurd_sizes_and_steps_are_errors() {
+    let f = function!(|x: &[S]| -> S { x[0] });
+    let error = hessian(&f, &Reverse::default(), &vec![1.0; 3_000_000]).unwrap_err();
+    assert!(error.to_string().contains("does not fit in memory"), "{error}");
+    let tiny = FiniteDifferences { step: Some(1e-300), ..FiniteDifferences::default() };
+    assert!(matches!(gradient(&f, &tiny, &[1.0]), Err(cotangent::Error::Step { .. })));
+    let rule = Rule::new("double", 1, |x: &[f64], y: &mut [f64]| y[0] = 2.0 * x[0])
+        .jvp(|_, _, dx, dy| dy[0] = 2.0 * dx[0]);
+    assert!(check_rule(&rule, 7, &[2.0]).is_err());
+    // A function with a rule is checked to first order.
+    let f = function!([rule: &'a Rule = &rule] |x: &[S]| -> S { rule.call(x)[0] });
+    assert!(check_derivatives(&f, &[2.0]).unwrap().passes());
+    let half = cotangent::Interval::new(3.0, f64::INFINITY).split();
+    assert!(half.0.high() == 6.0 && half.1.low() == 6.0);
+}
+
+#[test]
+fn a_function_may_return_early() {
+    let f = function!(|x: &[S]| -> S {
+        if x[0] > 1.0 {
+            return x[0] * x[0];
+        }
+        x[0]
+    });
+    assert_eq!(gradient(&f, &Auto, &[3.0]).unwrap(), [6.0]);
+    assert_eq!(gradient(&f, &Auto, &[0.5]).unwrap(), [1.0]);
 }

@@ -160,6 +160,11 @@ impl<T: Elementary, const N: usize, B: Brand> Lift for Dual<T, N, B> {
         self.value.value()
     }
 
+    #[inline]
+    fn sample(self) -> Option<f64> {
+        self.value.sample()
+    }
+
     #[inline(always)]
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {

@@ -416,6 +416,11 @@ impl<T: Elementary, W: Width, B: Brand> Lift for Dual2Of<T, W, B> {
         self.value.value()
     }
 
+    #[inline]
+    fn sample(self) -> Option<f64> {
+        self.value.sample()
+    }
+
     #[inline(always)]
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {

@@ -103,8 +103,9 @@ pub enum Fault {
     },
     /// A rule on plain `f64` was asked for more than a first derivative.
     #[error(
-        "the rule of `{name}` is written for f64 and gives first derivatives only, but was used \
-         inside a higher derivative; write it over `Elementary`"
+        "the rule of `{name}` is written for f64 and gives first derivatives only, but was used for \
+         more (a higher derivative, a Taylor series, bounds, sparsity); write it as a `Primitive`, \
+         over any number"
     )]
     RuleOrder {
         /// The rule.

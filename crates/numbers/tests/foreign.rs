@@ -176,3 +176,34 @@ fn nalgebra_eigenvalues_of_an_outer_product() {
         assert!((a - b).abs() < 1e-10, "{values:?}");
     }
 }
+
+/// Values are those of `f64` whatever the code asks of them. Only where it asks whether a number is zero,
+/// to avoid a division, do numbers differ whose derivative is not: to say yes could lose the derivative
+/// without a trace, to say no divides by zero, which shows as NaN.
+#[cfg(feature = "nalgebra")]
+#[test]
+fn decompositions_take_the_same_branches_as_plain_numbers() {
+    use nalgebra::{Matrix3, RealField};
+    fn largest<T: RealField + Copy>(x: &[T]) -> T {
+        let m = Matrix3::new(x[0], x[1], x[3], x[1], x[2], x[4], x[3], x[4], x[5]);
+        m.symmetric_eigenvalues().max() + m.svd(true, true).singular_values[2] + m.qr().r()[(1, 1)]
+    }
+    for x in [
+        [2.0, 0.0, 3.0, 0.0, 0.0, 1.0],
+        [2.0, 0.5, 3.0, 0.0, 0.0, 1.0],
+        [2.0, 0.0, 3.0, 0.0, 0.7, -1.0],
+        [2.0, 0.3, 3.0, -0.4, 0.7, -1.0],
+    ] {
+        let plain: f64 = largest(&x);
+        assert!(plain.is_finite());
+        let checked = cotangent_numbers::nan_check(&x, largest);
+        assert!(checked.is_ok(), "{x:?}: {checked:?}");
+        let mut tape = Tape::new();
+        let y = tape.record(&x, largest).unwrap();
+        let has_zeros = x.contains(&0.0);
+        let right = |value: f64| value == plain || (has_zeros && value.is_nan());
+        assert!(right(y.peek()), "{x:?}");
+        let duals: Vec<Dual<f64, 6>> = (0..6).map(|i| Dual::variable(x[i], i)).collect();
+        assert!(right(largest(&duals).value), "{x:?}");
+    }
+}

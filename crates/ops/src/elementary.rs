@@ -145,6 +145,9 @@ macro_rules! declare {
             /// Whether the value is neither infinite nor NaN (a branch).
             fn is_finite(self) -> bool;
 
+            /// A plain number that stands for this one where a sample will do; none if it has no value.
+            fn sample(self) -> Option<f64>;
+
             /// The size by which pivots are chosen: zero if a division by the number is not safe.
             fn pivot_size(self) -> f64;
 
@@ -244,6 +247,11 @@ macro_rules! declare {
             #[track_caller]
             fn is_finite(self) -> bool {
                 self.value_is_finite()
+            }
+
+            #[inline(always)]
+            fn sample(self) -> Option<f64> {
+                Lift::sample(self)
             }
 
             #[inline(always)]
@@ -390,6 +398,11 @@ macro_rules! declare {
             #[inline(always)]
             fn is_finite(self) -> bool {
                 <$F>::is_finite(self)
+            }
+
+            #[inline(always)]
+            fn sample(self) -> Option<f64> {
+                Some(f64::from(self))
             }
 
             #[inline(always)]

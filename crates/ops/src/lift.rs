@@ -156,6 +156,12 @@ pub trait Lift: Arithmetic {
         self.primal().is_finite()
     }
 
+    /// A plain number that stands for this one where a sample will do; none if it has no value.
+    #[inline]
+    fn sample(self) -> Option<f64> {
+        Some(self.primal())
+    }
+
     /// The size by which pivots are chosen: zero if a division by the number is not safe.
     #[inline]
     #[track_caller]

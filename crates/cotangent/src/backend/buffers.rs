@@ -30,9 +30,11 @@ impl<S: Scalar> Buffers<S> {
         }
     }
 
-    /// Calls the function on what is loaded.
+    /// Calls the function on what is loaded. The outputs are zero before, so that a function may add to
+    /// them.
     #[inline]
     pub(crate) fn call<F: Differentiable>(&mut self, f: &F) {
+        self.y.fill(S::zero());
         let context = Context { constants: &self.constants, cache: &mut self.cache };
         f.call(&self.x, &mut self.y, context);
     }

@@ -48,7 +48,7 @@ impl FiniteDifferences {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         if let Some(step) = self.step
-            && !(step > 0.0 && step.is_finite())
+            && !(step >= f64::EPSILON && step.is_finite())
         {
             return Err(Error::Step { step });
         }

@@ -149,7 +149,8 @@ impl<T: Real, E: SecondOrderEngine<T>> PreparedHessian<E, T> {
         at: impl Into<Point<'a, T>>,
     ) -> Result<(T, Vec<T>, Matrix<T>), Error> {
         let n = self.0.engine.sizes().inputs;
-        let (mut gradient, mut hessian) = (vec![T::zero(); n], Matrix::filled(n, n, T::zero()));
+        let (mut gradient, mut hessian) =
+            (vec![T::zero(); n], Matrix::try_filled(n, n, T::zero())?);
         let matrix = hessian.as_mut_slice();
         let mut workspace = self.fresh();
         let value =

@@ -156,7 +156,7 @@ impl<T: Real, E: Engine<T>> PreparedJacobian<E, T> {
         at: impl Into<Point<'a, T>>,
     ) -> Result<(Vec<T>, Matrix<T>), Error> {
         let (m, n) = self.shape();
-        let (mut values, mut jacobian) = (vec![T::zero(); m], Matrix::filled(m, n, T::zero()));
+        let (mut values, mut jacobian) = (vec![T::zero(); m], Matrix::try_filled(m, n, T::zero())?);
         let matrix = jacobian.as_mut_slice();
         self.value_and_jacobian_into(at, &mut values, matrix, &mut self.fresh())?;
         Ok((values, jacobian))

@@ -56,6 +56,9 @@ pub(crate) fn sizes<F: Differentiable, T: Real>(f: &F, at: Point<'_, T>) -> Resu
     if at.x.is_empty() {
         return Err(Error::Empty { what: "the point" });
     }
+    if f.takes_constants() && at.constants.is_empty() {
+        return Err(Error::NoConstants);
+    }
     if F::Input::ONE {
         check_size("the point", 1, at.x.len(), "the function takes one number, not a slice")?;
     }

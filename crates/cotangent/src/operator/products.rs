@@ -213,6 +213,9 @@ macro_rules! product_operator {
                 let (what, whole) = (concat!("the ", $vector, "s"), "whole vectors must follow one another");
                 let count = vectors.len() / sizes.$given;
                 check_size(what, count * sizes.$given, vectors.len(), whole)?;
+                if vectors.is_empty() {
+                    return Err(Error::Empty { what: concat!("the list of ", $vector, "s") });
+                }
                 check_numbers(what, vectors)?;
                 check_size("the products", count * sizes.$found, products.len(), whole)?;
                 check_size("the values", sizes.outputs, values.len(), "there is one value an output")?;

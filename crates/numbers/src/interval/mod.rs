@@ -97,10 +97,16 @@ impl<T: Endpoint> Interval<T> {
         if self.is_empty() { T::zero() } else { round::add_up(self.high, -self.low) }
     }
 
-    /// A number in the middle (0 for all numbers).
+    /// A finite number in the middle: 0 for all numbers, twice the finite end (1 at least) away from 0
+    /// where the other is infinite.
     pub fn midpoint(self) -> T {
+        let beyond = |end: T| (end + end).max(T::one());
         if self.low == T::NEG_INFINITY && self.high == T::INFINITY {
             T::zero()
+        } else if self.high == T::INFINITY {
+            beyond(self.low).max(self.low).min(T::constant(f64::MAX))
+        } else if self.low == T::NEG_INFINITY {
+            (-beyond(-self.high)).min(self.high).max(T::constant(-f64::MAX))
         } else {
             let half = T::constant(0.5);
             (self.low * half + self.high * half).max(self.low).min(self.high)
@@ -235,6 +241,10 @@ impl<T: Endpoint> Lift for Interval<T> {
         } else {
             raise(Fault::ManyValues { interval: self.to_string(), at: Location::caller() })
         }
+    }
+
+    fn sample(self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.midpoint().value())
     }
 
     fn pivot_size(self) -> f64 {

@@ -119,6 +119,11 @@ impl<T: Elementary, const L: usize> Lift for Jet<T, L> {
     }
 
     #[inline]
+    fn sample(self) -> Option<f64> {
+        self.coefficients[0].sample()
+    }
+
+    #[inline]
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {
         Jet::build(|out| series::unary(&Fixed::<L>, op, &self.coefficients, out))

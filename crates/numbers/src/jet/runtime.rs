@@ -272,6 +272,11 @@ impl<T: Base> Lift for Taylor<T> {
         self.value.value()
     }
 
+    #[inline]
+    fn sample(self) -> Option<f64> {
+        self.value.sample()
+    }
+
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {
         if self.stamp == NO_STAMP {

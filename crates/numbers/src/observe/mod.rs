@@ -102,6 +102,11 @@ impl<T: Elementary, W: Observer> Lift for Observed<T, W> {
         self.inner.value()
     }
 
+    #[inline]
+    fn sample(self) -> Option<f64> {
+        self.inner.sample()
+    }
+
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {
         let y = op.value(self.inner);

@@ -146,6 +146,12 @@ impl<T: Base> Lift for Var<T> {
         value
     }
 
+    /// A sample decides nothing, so a program does not depend on it.
+    #[inline]
+    fn sample(self) -> Option<f64> {
+        self.value.sample()
+    }
+
     #[inline(always)]
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {

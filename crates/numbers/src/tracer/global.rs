@@ -69,6 +69,10 @@ macro_rules! global_tracer {
                 raise(Fault::NoValue { at: Location::caller() })
             }
 
+            fn sample(self) -> Option<f64> {
+                None
+            }
+
             #[inline(always)]
             #[track_caller]
             fn unary<O: Unary>(self, op: O) -> Self {
