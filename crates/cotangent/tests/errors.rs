@@ -353,9 +353,14 @@ fn closures_take_part_in_every_analysis() {
     let branch = recorded(|x| if x[0] > 0.0 { x[0] } else { x[1] });
     let error = cotangent::jacobian_sparsity(&branch, &[1.0, 2.0]).unwrap_err();
     assert!(error.to_string().contains("decides a branch"), "{error}");
+    assert!(error.to_string().contains(file!()), "{error}");
     assert_eq!(cotangent::jacobian_sparsity_at(&branch, &[1.0, 2.0]).unwrap().to_string(), "1·\n");
     // A box that both branches meet.
     assert!(cotangent::bounds(&branch, &[wide, wide]).is_err());
+    // The place of an operation is where the closure has it.
+    let root = recorded(|x| (x[0] - x[1]).sqrt());
+    let report = cotangent::find_nan(&root, &[1.0, 2.0]).unwrap().unwrap();
+    assert_eq!((report.operation, report.at.file()), ("sqrt", file!()));
     // A number of outputs that depends on the point.
     let vague = recorded(|x| if x[0] > 0.0 { vec![x[0]] } else { vec![x[0], x[0]] });
     let prepared = prepare_jacobian(&vague, &Forward::default(), &[1.0]).unwrap();

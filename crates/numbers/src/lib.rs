@@ -37,6 +37,7 @@ pub mod linalg;
 mod nalgebra;
 mod number;
 pub mod observe;
+mod place;
 mod plain;
 pub mod tape;
 mod trace;

@@ -13,6 +13,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::fault::{Fault, raise};
+use crate::place::here;
 
 /// The stamp of numbers that belong to no arena: constants.
 pub(crate) const NO_STAMP: u32 = 0;
@@ -91,7 +92,7 @@ pub(crate) fn with<A: Arena, R>(stamp: u32, f: impl FnOnce(&mut A) -> R) -> R {
     // SAFETY: a header in the chain belongs to an arena that `activate` has borrowed on this thread.
     let found = !header.is_null()
         && unsafe { (*header).stamp == stamp && (*header).kind == TypeId::of::<A>() };
-    let header = if found { header } else { search::<A>(stamp, Location::caller()) };
+    let header = if found { header } else { search::<A>(stamp, here(Location::caller())) };
     // SAFETY: the kind says that the header is the first field of an `A`, which `activate` has
     // borrowed mutably and does not touch until its closure returns; `f` does not come back here.
     f(unsafe { &mut *header.cast::<A>() })
@@ -124,6 +125,6 @@ pub(crate) fn join(a: u32, b: u32) -> u32 {
     } else if a == NO_STAMP {
         b
     } else {
-        raise(Fault::MixedTraces { at: Location::caller() })
+        raise(Fault::MixedTraces { at: here(Location::caller()) })
     }
 }

@@ -18,6 +18,7 @@ pub use round::Endpoint;
 
 use crate::fault::{Fault, raise};
 use crate::number::{inherent, number};
+use crate::place::here;
 
 /// The set of numbers from `low` to `high`.
 ///
@@ -239,7 +240,7 @@ impl<T: Endpoint> Lift for Interval<T> {
         } else if self.is_point() && self.total {
             self.low.value()
         } else {
-            raise(Fault::ManyValues { interval: self.to_string(), at: Location::caller() })
+            raise(Fault::ManyValues { interval: self.to_string(), at: here(Location::caller()) })
         }
     }
 
@@ -366,7 +367,7 @@ impl<T: Endpoint> Lift for Interval<T> {
                 lhs: self.to_string(),
                 comparison,
                 rhs: y.to_string(),
-                at: Location::caller(),
+                at: here(Location::caller()),
             }),
         }
     }

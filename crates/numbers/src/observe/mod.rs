@@ -21,6 +21,7 @@ pub use log::{Entry, Log, log};
 pub use nan::{Nan, NanReport, nan_check};
 
 use crate::number::{inherent, number};
+use crate::place::here;
 
 /// A number whose operations are counted.
 pub type Counted<T = f64> = Observed<T, Count>;
@@ -110,7 +111,7 @@ impl<T: Elementary, W: Observer> Lift for Observed<T, W> {
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {
         let y = op.value(self.inner);
-        W::saw(Event::Operation(O::INFO.opcode), &[self.inner], Some(y), Location::caller());
+        W::saw(Event::Operation(O::INFO.opcode), &[self.inner], Some(y), here(Location::caller()));
         Observed::new(y)
     }
 
@@ -118,7 +119,7 @@ impl<T: Elementary, W: Observer> Lift for Observed<T, W> {
     fn binary<O: Binary>(self, y: Self, op: O) -> Self {
         let z = op.value(self.inner, y.inner);
         let operands = [self.inner, y.inner];
-        W::saw(Event::Operation(O::INFO.opcode), &operands, Some(z), Location::caller());
+        W::saw(Event::Operation(O::INFO.opcode), &operands, Some(z), here(Location::caller()));
         Observed::new(z)
     }
 
@@ -126,26 +127,26 @@ impl<T: Elementary, W: Observer> Lift for Observed<T, W> {
     fn ternary<O: Ternary>(self, y: Self, z: Self, op: O) -> Self {
         let operands = [self.inner, y.inner, z.inner];
         let w = op.value(self.inner, y.inner, z.inner);
-        W::saw(Event::Operation(O::INFO.opcode), &operands, Some(w), Location::caller());
+        W::saw(Event::Operation(O::INFO.opcode), &operands, Some(w), here(Location::caller()));
         Observed::new(w)
     }
 
     #[track_caller]
     fn compare(self, y: Self, comparison: Comparison) -> T::Mask {
-        W::saw(Event::Compare(comparison), &[self.inner, y.inner], None, Location::caller());
+        W::saw(Event::Compare(comparison), &[self.inner, y.inner], None, here(Location::caller()));
         self.inner.compare(y.inner, comparison)
     }
 
     #[track_caller]
     fn choose(mask: T::Mask, x: Self, y: Self) -> Self {
         let chosen = T::select(mask, x.inner, y.inner);
-        W::saw(Event::Select, &[x.inner, y.inner], Some(chosen), Location::caller());
+        W::saw(Event::Select, &[x.inner, y.inner], Some(chosen), here(Location::caller()));
         Observed::new(chosen)
     }
 
     #[track_caller]
     fn decide(self, y: Self, comparison: Comparison) -> bool {
-        W::saw(Event::Compare(comparison), &[self.inner, y.inner], None, Location::caller());
+        W::saw(Event::Compare(comparison), &[self.inner, y.inner], None, here(Location::caller()));
         comparison.holds(&self.inner, &y.inner)
     }
 

@@ -1,11 +1,14 @@
 //! The instructions of a program, and running them on any number.
 
+use std::panic::Location;
+
 use cotangent_ops::{Binary, Comparison, Elementary, Opcode, Partial, Ternary, Unary, Visitor};
 use rustc_hash::FxHashMap;
 
 use super::listing::{Code, Condition, Guard, Listing, MaskNode, Operand};
 use super::program::Array;
 use crate::fault::Fault;
+use crate::place::Recorded;
 
 /// What a program does, ready to run.
 ///
@@ -17,6 +20,7 @@ pub(super) struct Instructions {
     inputs: usize,
     slots: usize,
     codes: Vec<Code>,
+    places: Vec<&'static Location<'static>>,
     /// Where the operands of a node stand; of an operation with an integer parameter, the second is
     /// that.
     operands: Vec<[u32; 2]>,
@@ -47,10 +51,10 @@ impl Instructions {
         parents: &[[u32; 2]],
         blocks: &[Array],
     ) -> Result<Self, Fault> {
-        let Listing { codes, constants: listed, parameters, masks, guards } = listing;
+        let Listing { codes, places, constants: listed, parameters, masks, guards } = listing;
         let (mut listed, mut parameters) = (listed.into_iter(), parameters.into_iter());
         let mut constants: Vec<f64> = Vec::new();
-        let mut places: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut slots_of: FxHashMap<u64, u32> = FxHashMap::default();
         let mut blocks = blocks.iter().peekable();
         let mut own = inputs;
         let mut operands = Vec::with_capacity(codes.len());
@@ -63,7 +67,7 @@ impl Instructions {
                     return slot;
                 }
                 let c = listed.next().unwrap_or(f64::NAN);
-                *places.entry(c.to_bits()).or_insert_with(|| {
+                *slots_of.entry(c.to_bits()).or_insert_with(|| {
                     constants.push(c);
                     (slots + constants.len() - 1) as u32
                 })
@@ -84,7 +88,16 @@ impl Instructions {
             own += 1;
         }
         match u32::try_from(slots + constants.len()) {
-            Ok(_) => Ok(Instructions { inputs, slots, codes, operands, constants, masks, guards }),
+            Ok(_) => Ok(Instructions {
+                inputs,
+                slots,
+                codes,
+                places,
+                operands,
+                constants,
+                masks,
+                guards,
+            }),
             Err(_) => Err(Fault::TraceTooLong { limit: u64::from(u32::MAX) }),
         }
     }
@@ -109,7 +122,9 @@ impl Instructions {
             *value = S::constant(*c);
         }
         masks.clear();
-        let mut run = Run { program: self, values, masks, keep, next: 0, offset: self.inputs };
+        let place = Recorded::enter();
+        let mut run =
+            Run { program: self, values, masks, keep, place, next: 0, offset: self.inputs };
         let mut guards = self.guards.iter().peekable();
         for (i, block) in blocks.iter().enumerate() {
             while let Some(guard) = guards.next_if(|g| g.blocks <= i) {
@@ -149,6 +164,7 @@ struct Run<'a, S: Elementary, K> {
     values: &'a mut [S],
     masks: &'a mut Vec<S::Mask>,
     keep: &'a mut K,
+    place: Recorded,
     /// The next node, and how much its slot is ahead of its number.
     next: usize,
     offset: usize,
@@ -158,6 +174,10 @@ impl<S: Elementary, K: Keep<S>> Run<'_, S, K> {
     /// Runs the nodes before `end`.
     fn span(&mut self, end: usize) {
         for node in self.next..end {
+            // Plain numbers do not ask.
+            if !S::PLAIN {
+                self.place.at(self.program.places[node]);
+            }
             match self.program.codes[node] {
                 // One jump an operation: the visitor fetches as many operands as it has.
                 Code::Operation(op) => {
@@ -194,6 +214,7 @@ impl<S: Elementary, K: Keep<S>> Run<'_, S, K> {
     }
 
     fn guard(&self, guard: &Guard) -> Option<Fault> {
+        self.place.at(guard.at);
         let (holds, comparison) = match guard.condition {
             Condition::Compare(comparison, a, b, outcome) => {
                 let (a, b) = (operand(a, self.values), operand(b, self.values));

@@ -56,6 +56,8 @@ pub(super) struct Guard {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listing {
     pub(super) codes: Vec<Code>,
+    /// Where in the user's code each stands.
+    pub(super) places: Vec<&'static Location<'static>>,
     pub(super) constants: Vec<f64>,
     pub(super) parameters: Vec<i32>,
     pub(super) masks: Vec<MaskNode>,
@@ -63,6 +65,11 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    pub(super) fn code(&mut self, code: Code, at: &'static Location<'static>) {
+        self.codes.push(code);
+        self.places.push(at);
+    }
+
     pub(super) fn guard(
         &mut self,
         condition: Condition,

@@ -1,10 +1,13 @@
 //! The tape while it is being filled.
 
 use super::block::Block;
+use std::panic::Location;
+
 use super::listing::Listing;
 use super::var::Var;
 use crate::Base;
 use crate::fault::{Fault, catch, raise};
+use crate::place::here;
 use crate::trace::{self, Arena, Header, NO_STAMP};
 
 /// The most values that one recording can number; the last number is not used.
@@ -136,7 +139,7 @@ impl<T: Base> Tape<T> {
         let node = node(slot);
         // Sweeps rely on it. A variable that has outlived 2³² recordings may bear this one's stamp.
         if node.parents[0] > slot || node.parents[1] > slot {
-            raise(Fault::MixedTraces { at: std::panic::Location::caller() });
+            raise(Fault::MixedTraces { at: here(Location::caller()) });
         }
         // SAFETY: index < capacity after `grow`, and the entry is written before it is counted.
         unsafe {
@@ -179,7 +182,7 @@ impl<T: Base> Tape<T> {
         } else if y.stamp == self.stamp {
             Ok(Some(y.slot as usize))
         } else {
-            Err(Fault::MixedTraces { at: std::panic::Location::caller() })
+            Err(Fault::MixedTraces { at: here(Location::caller()) })
         }
     }
 }

@@ -14,6 +14,7 @@ use super::listing::{Code, Condition, MaskNode, Operand};
 use super::record::{Node, Tape};
 use crate::Base;
 use crate::number::{inherent, number};
+use crate::place::here;
 use crate::trace::{self, NO_STAMP};
 
 /// A value on a [`Tape`].
@@ -82,9 +83,10 @@ fn record<T: Base, O: Operation>(
     stamp: u32,
     node: impl FnOnce(u32) -> ([T; 2], [u32; 2]),
 ) -> Var<T> {
+    let at = Location::caller();
     let slot = trace::with::<Tape<T>, _>(stamp, |tape| {
         if tape.listing.is_some() {
-            note(tape, op, operands);
+            note(tape, op, operands, at);
         }
         tape.push(|own| {
             let (partials, parents) = node(own);
@@ -97,9 +99,14 @@ fn record<T: Base, O: Operation>(
 /// Keeps the operation for a program.
 #[cold]
 #[inline(never)]
-fn note<T: Base, O: Operation>(tape: &mut Tape<T>, op: O, operands: [Option<Var<T>>; 2]) {
+fn note<T: Base, O: Operation>(
+    tape: &mut Tape<T>,
+    op: O,
+    operands: [Option<Var<T>>; 2],
+    at: &'static Location<'static>,
+) {
     let Some(listing) = tape.listing.as_deref_mut() else { return };
-    listing.codes.push(Code::Operation(O::INFO.opcode));
+    listing.code(Code::Operation(O::INFO.opcode), here(at));
     if matches!(O::INFO.opcode, Opcode::Powi | Opcode::Polygamma | Opcode::SincDerivative) {
         listing.parameters.push(op.parameter());
     }
@@ -135,7 +142,7 @@ impl<T: Base> Lift for Var<T> {
     fn primal(self) -> f64 {
         let value = self.value.value();
         if !self.is_constant() {
-            let at = Location::caller();
+            let at = here(Location::caller());
             trace::with::<Tape<T>, _>(self.stamp, |tape| {
                 if let Some(listing) = tape.listing.as_deref_mut() {
                     let blocks = tape.blocks.len();
@@ -203,9 +210,10 @@ impl<T: Base> Lift for Var<T> {
         }
         let [d, e, f] = op.d(self.value, y.value, z.value, w).map(Partial::value);
         let (zero, one) = (T::zero(), T::one());
+        let at = here(Location::caller());
         let joined = trace::with::<Tape<T>, _>(stamp, |tape| {
             if let Some(listing) = tape.listing.as_deref_mut() {
-                listing.codes.push(Code::Join);
+                listing.code(Code::Join, at);
                 for x in [self, y].iter().filter(|x| x.is_constant()) {
                     listing.constants.push(x.value.value());
                 }
@@ -246,9 +254,10 @@ impl<T: Base> Lift for Var<T> {
         let Some(id) = mask.id else { return chosen };
         let stamp = trace::join(trace::join(x.stamp, y.stamp), mask.stamp);
         let (zero, one) = (T::zero(), T::one());
+        let at = here(Location::caller());
         let slot = trace::with::<Tape<T>, _>(stamp, |tape| {
             if let Some(listing) = tape.listing.as_deref_mut() {
-                listing.codes.push(Code::Select(id));
+                listing.code(Code::Select(id), at);
                 for v in [x, y].iter().filter(|v| v.is_constant()) {
                     listing.constants.push(v.value.value());
                 }
@@ -273,7 +282,7 @@ impl<T: Base> Lift for Var<T> {
         let outcome = comparison.holds(&self.value, &y.value);
         let stamp = trace::join(self.stamp, y.stamp);
         if stamp != NO_STAMP {
-            let at = Location::caller();
+            let at = here(Location::caller());
             trace::with::<Tape<T>, _>(stamp, |tape| {
                 if let Some(listing) = tape.listing.as_deref_mut() {
                     let blocks = tape.blocks.len();

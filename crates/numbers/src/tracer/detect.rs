@@ -9,6 +9,7 @@ use super::second::Interaction;
 use super::sets::Set;
 use super::{Dependence, GradientTracer, HessianTracer, Local, SetKind, Trace};
 use crate::fault::{Fault, catch};
+use crate::place::here;
 use crate::trace::{self, NO_STAMP};
 
 /// A number type that detects a pattern.
@@ -103,7 +104,7 @@ impl<S: Detection> Detector<S> {
         })?;
         let of = |y: &S| y.dependence().stamp();
         if y.iter().any(|y| of(y) != NO_STAMP && of(y) != stamp) {
-            return Err(Fault::MixedTraces { at: Location::caller() });
+            return Err(Fault::MixedTraces { at: here(Location::caller()) });
         }
         Ok(())
     }

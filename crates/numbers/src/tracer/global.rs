@@ -9,6 +9,7 @@ use cotangent_ops::{Binary, Comparison, Lift, Mask, Partial, Primitive, Ternary,
 use super::{Dependence, EITHER, GradientTracer, HessianTracer};
 use crate::fault::{Fault, raise};
 use crate::number::{inherent, number};
+use crate::place::here;
 
 /// The outcome of comparing numbers without a value: either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ macro_rules! global_tracer {
 
             #[track_caller]
             fn primal(self) -> f64 {
-                raise(Fault::NoValue { at: Location::caller() })
+                raise(Fault::NoValue { at: here(Location::caller()) })
             }
 
             fn sample(self) -> Option<f64> {
@@ -119,7 +120,7 @@ macro_rules! global_tracer {
 
             #[track_caller]
             fn decide(self, _: Self, comparison: Comparison) -> bool {
-                raise(Fault::BranchWithoutValue { comparison, at: Location::caller() })
+                raise(Fault::BranchWithoutValue { comparison, at: here(Location::caller()) })
             }
 
             /// Never: library code that skips work on zeros would lose dependences.
