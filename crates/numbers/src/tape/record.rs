@@ -138,7 +138,7 @@ impl<T: Base> Tape<T> {
         let slot = index as u32 + self.offset;
         let node = node(slot);
         // Sweeps rely on it. A variable that has outlived 2³² recordings may bear this one's stamp.
-        if node.parents[0] > slot || node.parents[1] > slot {
+        if node.parents[0].max(node.parents[1]) > slot {
             raise(Fault::MixedTraces { at: here(Location::caller()) });
         }
         // SAFETY: index < capacity after `grow`, and the entry is written before it is counted.
