@@ -1,9 +1,39 @@
-//! Sparsity patterns of derivative matrices and their pictures.
+//! Sparse matrices from few products: patterns, colourings, decompression.
+//!
+//! A sparse Jacobian or Hessian is found from its products with a few vectors: columns that share no row
+//! are multiplied together, and what each contributed is told apart by the [`Pattern`]. Which columns
+//! (or rows, or both) go together is a [`Coloring`]; how the entries are read from the products is a
+//! [`Plan`].
+//!
+//! ```
+//! use cotangent_sparse::{Greedy, Pattern, Plan, Problem};
+//!
+//! // A tridiagonal matrix of any size needs three products.
+//! let p = Pattern::from_rows(100, 100, |i| i.saturating_sub(1)..(i + 2).min(100))?;
+//! let coloring = Greedy::default().color(&p, Problem::Column)?;
+//! assert_eq!(coloring.count(), 3);
+//! let plan = Plan::new(&p, &coloring)?;
+//! assert_eq!(plan.products(), 3 * 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! This crate knows nothing of derivatives or of the rest of cotangent.
 
+mod acyclic;
+mod check;
+mod coloring;
+mod graph;
+mod neutral;
+mod order;
+mod partial;
 mod pattern;
+mod plan;
 mod spy;
+mod star;
 
+pub use check::{Invalid, Products, check_coloring, check_columns, recover};
+pub use coloring::{Coloring, ColoringError, Decompression, Greedy, Problem};
+pub use order::{Order, Ties};
 pub use pattern::{Pattern, PatternError};
+pub use plan::{Direction, Plan, PlanError, Triangle};
 pub use spy::spy;

@@ -1,0 +1,218 @@
+//! Slow and obvious: whether a colouring does what it must, and a second way to decompress.
+
+use crate::{Coloring, Decompression, Pattern, Problem};
+
+/// Why a colouring does not determine the entries.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// Sizes that differ.
+    #[error("there are {found} colours of {what}, {expected} are needed")]
+    Size {
+        /// Of rows or columns.
+        what: &'static str,
+        /// How many are needed.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Two columns (rows) of one colour share a row (column).
+    #[error(
+        "{what}s {first} and {second} have colour {color}, but share the entry's other index {at}"
+    )]
+    Overlap {
+        /// Rows or columns.
+        what: &'static str,
+        /// One of them.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// Their colour.
+        color: u32,
+        /// The row (column) they share.
+        at: usize,
+    },
+    /// An entry that no product has alone.
+    #[error("entry ({row}, {column}) stands alone in no product")]
+    Hidden {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
+    /// An entry that cannot be found even from all others.
+    #[error("entry ({row}, {column}) cannot be found by substitution")]
+    Unreachable {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
+}
+
+/// Checks that the products of a colouring determine all entries of the pattern, in the way that its
+/// problem says.
+///
+/// ```
+/// use cotangent_sparse::{Greedy, Pattern, Problem, check_coloring};
+///
+/// let p = Pattern::dense(3, 3);
+/// let coloring = Greedy::default().color(&p, Problem::Row).unwrap();
+/// assert!(check_coloring(&p, &coloring).is_ok());
+/// ```
+///
+/// # Errors
+/// The first entry, or pair of columns or rows, for which it is not so.
+pub fn check_coloring(pattern: &Pattern, coloring: &Coloring) -> Result<(), Invalid> {
+    let (columns, rows) = (coloring.column_colors(), coloring.row_colors());
+    match coloring.problem() {
+        Problem::Column => check_columns(pattern, columns),
+        Problem::Row => check_columns(&pattern.transpose(), rows).map_err(|error| match error {
+            Invalid::Overlap { first, second, color, at, .. } => {
+                Invalid::Overlap { what: "row", first, second, color, at }
+            }
+            Invalid::Size { expected, found, .. } => {
+                Invalid::Size { what: "rows", expected, found }
+            }
+            other => other,
+        }),
+        Problem::Symmetric(Decompression::Direct) => check_direct(pattern, columns, columns, true),
+        Problem::Bidirectional(Decompression::Direct) => {
+            check_direct(pattern, columns, rows, false)
+        }
+        Problem::Symmetric(Decompression::Substitution)
+        | Problem::Bidirectional(Decompression::Substitution) => {
+            recover(pattern, coloring, &Products::none()).map(|_| ())
+        }
+    }
+}
+
+/// Checks that columns of one colour share no row, for colours from anywhere.
+///
+/// # Errors
+/// Two columns that do, or a number of colours that does not fit.
+pub fn check_columns(pattern: &Pattern, colors: &[u32]) -> Result<(), Invalid> {
+    check_size("columns", pattern.ncols(), colors.len())?;
+    let rows = pattern.transpose();
+    for i in 0..pattern.nrows() {
+        let columns = rows.column(i);
+        for (at, &first) in columns.iter().enumerate() {
+            if colors[first] == 0 {
+                return Err(Invalid::Hidden { row: i, column: first });
+            }
+            if let Some(&second) = columns[at + 1..].iter().find(|j| colors[**j] == colors[first]) {
+                return Err(Invalid::Overlap {
+                    what: "column",
+                    first,
+                    second,
+                    color: colors[first],
+                    at: i,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), Invalid> {
+    if expected == found { Ok(()) } else { Err(Invalid::Size { what, expected, found }) }
+}
+
+/// Every entry must stand alone in the product of its column's colour, at its row, or in that of its
+/// row's colour, at its column.
+fn check_direct(
+    pattern: &Pattern,
+    columns: &[u32],
+    rows: &[u32],
+    symmetric: bool,
+) -> Result<(), Invalid> {
+    check_size("columns", pattern.ncols(), columns.len())?;
+    check_size("rows", pattern.nrows(), rows.len())?;
+    let transposed = pattern.transpose();
+    let alone = |line: &[usize], colors: &[u32], color: u32| {
+        color > 0 && line.iter().filter(|v| colors[**v] == color).count() == 1
+    };
+    for (row, column) in pattern.entries() {
+        let by_column = alone(transposed.column(row), columns, columns[column]);
+        let by_row = if symmetric {
+            alone(transposed.column(column), columns, columns[row])
+        } else {
+            alone(pattern.column(column), rows, rows[row])
+        };
+        if !by_column && !by_row {
+            return Err(Invalid::Hidden { row, column });
+        }
+    }
+    Ok(())
+}
+
+/// The products that [`recover`] solves for; none to ask only whether it could.
+#[derive(Clone, Copy, Debug)]
+pub struct Products<'p> {
+    products: Option<&'p [f64]>,
+}
+
+impl<'p> Products<'p> {
+    /// As in [`Plan`](crate::Plan): by column colours, then by row colours.
+    pub fn new(products: &'p [f64]) -> Self {
+        Products { products: Some(products) }
+    }
+
+    fn none() -> Self {
+        Products { products: None }
+    }
+}
+
+/// The entries of a matrix from its products, by no plan at all: every entry of every product is an
+/// equation, and one with a single unknown is solved, until there is none. Works for every colouring that
+/// determines the entries by substitution, and knows nothing of stars and trees.
+///
+/// # Errors
+/// An entry that is not determined.
+pub fn recover(
+    pattern: &Pattern,
+    coloring: &Coloring,
+    products: &Products<'_>,
+) -> Result<Vec<f64>, Invalid> {
+    let (m, n) = (pattern.nrows(), pattern.ncols());
+    let (columns, rows) = (coloring.column_colors(), coloring.row_colors());
+    check_size("columns", n, columns.len())?;
+    check_size("rows", m, rows.len())?;
+    let symmetric = matches!(coloring.problem(), Problem::Symmetric(_));
+    // Equation (colour, place) → its entries. Of a symmetric matrix an entry and its image are one
+    // unknown, numbered as the one below the diagonal.
+    let by_rows = coloring.column_count() * m;
+    let mut unknown_of = std::collections::HashMap::new();
+    let mut equations = vec![Vec::new(); by_rows + coloring.row_count() * n];
+    let mut unknowns = Vec::new();
+    for (k, (i, j)) in pattern.entries().enumerate() {
+        let key = if symmetric { (i.max(j), i.min(j)) } else { (i, j) };
+        let unknown = *unknown_of.entry(key).or_insert(k);
+        unknowns.push(unknown);
+        if columns[j] > 0 {
+            equations[(columns[j] as usize - 1) * m + i].push(unknown);
+        }
+        if rows[i] > 0 {
+            equations[by_rows + (rows[i] as usize - 1) * n + j].push(unknown);
+        }
+    }
+    let mut value: Vec<Option<f64>> = vec![None; pattern.nnz()];
+    let mut progress = true;
+    while progress {
+        progress = false;
+        for (e, equation) in equations.iter().enumerate() {
+            let mut open = equation.iter().filter(|u| value[**u].is_none());
+            if let (Some(&unknown), None) = (open.next(), open.next()) {
+                let known: f64 = equation.iter().filter_map(|u| value[*u]).sum();
+                value[unknown] = Some(products.products.map_or(0.0, |p| p[e] - known));
+                progress = true;
+            }
+        }
+    }
+    let entries = pattern.entries();
+    unknowns
+        .into_iter()
+        .zip(entries)
+        .map(|(u, (row, column))| value[u].ok_or(Invalid::Unreachable { row, column }))
+        .collect()
+}

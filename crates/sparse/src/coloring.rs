@@ -1,0 +1,341 @@
+//! Colourings of the rows and columns of a pattern.
+
+use crate::acyclic::{self, Trees};
+use crate::graph::{Adjacency, Bipartite};
+use crate::order::{Neighbours, Order, Ties, permutation};
+use crate::star::{self, Stars};
+use crate::{Pattern, neutral, partial};
+
+/// How entries are found from products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decompression {
+    /// Each entry is an entry of a product.
+    Direct,
+    /// Entries are found one after the other, from those that are known: fewer colours.
+    Substitution,
+}
+
+/// What is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Problem {
+    /// The columns: products of the matrix with vectors.
+    Column,
+    /// The rows: products of the transposed matrix with vectors.
+    Row,
+    /// The columns of a symmetric matrix, an entry and its mirror image counting as one.
+    Symmetric(Decompression),
+    /// Rows and columns at once: for matrices with dense rows and dense columns.
+    Bidirectional(Decompression),
+}
+
+/// Greedy colouring: vertex by vertex, each with the smallest colour that is left.
+///
+/// ```
+/// use cotangent_sparse::{Decompression, Greedy, Order, Pattern, Problem};
+///
+/// // A band of half-width 2: five columns overlap; symmetric, three colours do by substitution.
+/// let band = Pattern::from_rows(9, 9, |i| i.saturating_sub(2)..(i + 3).min(9)).unwrap();
+/// let greedy = Greedy::default();
+/// assert_eq!(greedy.color(&band, Problem::Column)?.count(), 5);
+/// assert_eq!(greedy.color(&band, Problem::Symmetric(Decompression::Substitution))?.count(), 3);
+///
+/// let best = Greedy { orders: Order::ALL.to_vec(), ..Greedy::default() };
+/// assert_eq!(best.color(&band, Problem::Symmetric(Decompression::Direct))?.count(), 5);
+/// # Ok::<(), cotangent_sparse::ColoringError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Greedy {
+    /// The orders that are tried; the fewest colours win, the first of equal ones.
+    pub orders: Vec<Order>,
+    /// How ties are broken in orders that are built step by step.
+    pub ties: Ties,
+    /// Whether colours that no entry is read from are made neutral (symmetric and bidirectional).
+    pub postprocess: bool,
+}
+
+impl Default for Greedy {
+    fn default() -> Self {
+        Greedy { orders: vec![Order::Natural], ties: Ties::default(), postprocess: false }
+    }
+}
+
+/// Why a pattern could not be coloured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColoringError {
+    /// A symmetric colouring of a pattern that is not symmetric.
+    #[error(
+        "a symmetric colouring needs a symmetric pattern, but ({row}, {column}) has no mirror image; \
+         take the symmetric closure, or colour columns or rows"
+    )]
+    NotSymmetric {
+        /// The row of the entry.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
+    /// A symmetric colouring of a pattern that is not square.
+    #[error("a symmetric colouring needs a square pattern, not one of {nrows} × {ncols}")]
+    NotSquare {
+        /// The number of rows.
+        nrows: usize,
+        /// The number of columns.
+        ncols: usize,
+    },
+    /// A given order that is not one of the vertices.
+    #[error(
+        "the given order is not a permutation of the {vertices} vertices (for bidirectional colourings, \
+         the columns first, then the rows)"
+    )]
+    NotPermutation {
+        /// How many vertices there are.
+        vertices: usize,
+    },
+    /// No order to try.
+    #[error("no order was given; the natural one always is a choice")]
+    NoOrder,
+    /// A pattern beyond the range of indices.
+    #[error("a pattern of {nnz} entries and {vertices} rows and columns is too large to colour")]
+    TooLarge {
+        /// The entries.
+        nnz: usize,
+        /// Rows and columns.
+        vertices: usize,
+    },
+}
+
+/// How the entries are read from the products.
+#[derive(Clone, Debug)]
+pub(crate) enum Recovery {
+    Columns,
+    Rows,
+    Stars(Stars),
+    Trees(Trees),
+}
+
+/// Colours of the rows and columns of a pattern. Colours count from 1; 0 is neutral: not needed.
+#[derive(Clone, Debug)]
+pub struct Coloring {
+    pub(crate) problem: Problem,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) rows: Vec<u32>,
+    pub(crate) column_count: u32,
+    pub(crate) row_count: u32,
+    pub(crate) order: Order,
+    pub(crate) recovery: Recovery,
+    pub(crate) nnz: usize,
+}
+
+impl Coloring {
+    /// What was coloured.
+    pub fn problem(&self) -> Problem {
+        self.problem
+    }
+
+    /// The colours of the columns; all neutral if only rows are coloured.
+    pub fn column_colors(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The colours of the rows; all neutral if only columns are coloured.
+    pub fn row_colors(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// How many column colours there are: products with the matrix.
+    pub fn column_count(&self) -> usize {
+        self.column_count as usize
+    }
+
+    /// How many row colours there are: products with the transposed matrix.
+    pub fn row_count(&self) -> usize {
+        self.row_count as usize
+    }
+
+    /// How many colours there are in all.
+    pub fn count(&self) -> usize {
+        self.column_count() + self.row_count()
+    }
+
+    /// The order that gave it.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// The columns of each colour, rising.
+    pub fn column_groups(&self) -> Vec<Vec<usize>> {
+        groups(&self.columns, self.column_count)
+    }
+
+    /// The rows of each colour, rising.
+    pub fn row_groups(&self) -> Vec<Vec<usize>> {
+        groups(&self.rows, self.row_count)
+    }
+}
+
+fn groups(colors: &[u32], count: u32) -> Vec<Vec<usize>> {
+    let mut groups = vec![Vec::new(); count as usize];
+    for (v, color) in colors.iter().enumerate().filter(|(_, color)| **color > 0) {
+        groups[*color as usize - 1].push(v);
+    }
+    groups
+}
+
+fn most(colors: &[u32]) -> u32 {
+    colors.iter().copied().max().unwrap_or(0)
+}
+
+impl Greedy {
+    /// Greedy colouring in one order.
+    pub fn with(order: Order) -> Self {
+        Greedy { orders: vec![order], ..Greedy::default() }
+    }
+
+    /// Colours a pattern.
+    ///
+    /// # Errors
+    /// An unsymmetric pattern for a symmetric problem, a given order that does not fit, no order at
+    /// all, or more than 2³¹ entries.
+    pub fn color(&self, pattern: &Pattern, problem: Problem) -> Result<Coloring, ColoringError> {
+        let vertices = pattern.nrows().saturating_add(pattern.ncols());
+        let limit = (u32::MAX / 2) as usize;
+        if pattern.nnz() > limit || vertices > limit {
+            return Err(ColoringError::TooLarge { nnz: pattern.nnz(), vertices });
+        }
+        match problem {
+            Problem::Column => self.best(&Bipartite::new(pattern), |graph, order| {
+                one_sided(pattern, graph, order, false)
+            }),
+            Problem::Row => self.best(&Bipartite::new(pattern).transposed(), |graph, order| {
+                one_sided(pattern, graph, order, true)
+            }),
+            Problem::Symmetric(decompression) => {
+                check_symmetric(pattern)?;
+                let diagonal: Vec<bool> = (0..pattern.ncols())
+                    .map(|j| pattern.column(j).binary_search(&j).is_ok())
+                    .collect();
+                self.best(&Adjacency::symmetric(pattern), |graph, order| {
+                    let diagonal = |v: u32| diagonal[v as usize];
+                    let (colors, recovery) =
+                        self.two_colored(graph, order, decompression, diagonal);
+                    Coloring {
+                        problem,
+                        column_count: most(&colors),
+                        rows: vec![0; colors.len()],
+                        columns: colors,
+                        row_count: 0,
+                        order: Order::Natural,
+                        recovery,
+                        nnz: pattern.nnz(),
+                    }
+                })
+            }
+            Problem::Bidirectional(decompression) => {
+                self.best(&Adjacency::augmented(pattern), |graph, order| {
+                    let (colors, recovery) =
+                        self.two_colored(graph, order, decompression, |_| false);
+                    let (columns, rows) = colors.split_at(pattern.ncols());
+                    let (columns, rows) = (by_appearance(columns), by_appearance(rows));
+                    Coloring {
+                        problem,
+                        column_count: most(&columns),
+                        row_count: most(&rows),
+                        columns,
+                        rows,
+                        order: Order::Natural,
+                        recovery,
+                        nnz: pattern.nnz(),
+                    }
+                })
+            }
+        }
+    }
+
+    /// The best colouring over all orders.
+    fn best<G: Neighbours>(
+        &self,
+        graph: &G,
+        color: impl Fn(&G, &[u32]) -> Coloring,
+    ) -> Result<Coloring, ColoringError> {
+        let mut best: Option<Coloring> = None;
+        for order in &self.orders {
+            let vertices = graph.vertices();
+            let sequence = permutation(graph, order, self.ties)
+                .ok_or(ColoringError::NotPermutation { vertices })?;
+            let found = Coloring { order: order.clone(), ..color(graph, &sequence) };
+            if best.as_ref().is_none_or(|best| found.count() < best.count()) {
+                best = Some(found);
+            }
+        }
+        best.ok_or(ColoringError::NoOrder)
+    }
+
+    fn two_colored(
+        &self,
+        graph: &Adjacency,
+        order: &[u32],
+        decompression: Decompression,
+        diagonal: impl Fn(u32) -> bool,
+    ) -> (Vec<u32>, Recovery) {
+        match decompression {
+            Decompression::Direct => {
+                let (mut colors, mut stars) = star::color(graph, order);
+                if self.postprocess {
+                    neutral::neutralise_stars(graph, &mut colors, &mut stars, diagonal);
+                }
+                (colors, Recovery::Stars(stars))
+            }
+            Decompression::Substitution => {
+                let (mut colors, mut trees) = acyclic::color(graph, order);
+                if self.postprocess {
+                    neutral::neutralise_trees(&mut colors, &mut trees, diagonal);
+                }
+                (colors, Recovery::Trees(trees))
+            }
+        }
+    }
+}
+
+fn one_sided(pattern: &Pattern, graph: &Bipartite, order: &[u32], rows: bool) -> Coloring {
+    let colors = partial::color(graph, order);
+    let count = most(&colors);
+    let other = vec![0; if rows { pattern.ncols() } else { pattern.nrows() }];
+    let (columns, rows, column_count, row_count, problem, recovery) = if rows {
+        (other, colors, 0, count, Problem::Row, Recovery::Rows)
+    } else {
+        (colors, other, count, 0, Problem::Column, Recovery::Columns)
+    };
+    let (order, nnz) = (Order::Natural, pattern.nnz());
+    Coloring { problem, columns, rows, column_count, row_count, order, recovery, nnz }
+}
+
+/// The colours renumbered as they appear; neutral ones stay.
+fn by_appearance(colors: &[u32]) -> Vec<u32> {
+    let mut names = vec![0; most(colors) as usize + 1];
+    let mut next = 0;
+    colors
+        .iter()
+        .map(|color| {
+            let name = &mut names[*color as usize];
+            if *color > 0 && *name == 0 {
+                next += 1;
+                *name = next;
+            }
+            *name
+        })
+        .collect()
+}
+
+pub(crate) fn check_symmetric(pattern: &Pattern) -> Result<(), ColoringError> {
+    let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
+    if nrows != ncols {
+        return Err(ColoringError::NotSquare { nrows, ncols });
+    }
+    let transposed = pattern.transpose();
+    if transposed == *pattern {
+        return Ok(());
+    }
+    let lonely = pattern.entries().find(|(i, j)| !transposed.contains(*i, *j));
+    let (row, column) = lonely.unwrap_or((0, 0));
+    Err(ColoringError::NotSymmetric { row, column })
+}

@@ -1,0 +1,173 @@
+//! Patterns as graphs: what colourings and orders walk along. Vertices and edges are `u32`.
+
+use crate::Pattern;
+
+/// Lists of neighbours, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists {
+    pub(crate) start: Vec<u32>,
+    pub(crate) items: Vec<u32>,
+}
+
+impl Lists {
+    #[inline(always)]
+    pub(crate) fn of(&self, v: u32) -> &[u32] {
+        &self.items[self.start[v as usize] as usize..self.start[v as usize + 1] as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    fn columns(pattern: &Pattern) -> Lists {
+        Lists {
+            start: pattern.col_ptr().iter().map(|p| *p as u32).collect(),
+            items: pattern.row_idx().iter().map(|i| *i as u32).collect(),
+        }
+    }
+
+    /// The lists of the opposite vertices, of which there are `n`.
+    fn opposite(&self, n: usize) -> Lists {
+        let mut start = vec![0u32; n + 2];
+        for &w in &self.items {
+            start[w as usize + 2] += 1;
+        }
+        for w in 2..n + 2 {
+            start[w] += start[w - 1];
+        }
+        let mut items = vec![0; self.items.len()];
+        for v in 0..self.len() as u32 {
+            for &w in self.of(v) {
+                let place = &mut start[w as usize + 1];
+                items[*place as usize] = v;
+                *place += 1;
+            }
+        }
+        start.truncate(n + 1);
+        Lists { start, items }
+    }
+}
+
+/// The bipartite graph of a matrix: columns on one side, rows on the other, an edge for each entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Bipartite {
+    /// The rows of each column.
+    pub(crate) columns: Lists,
+    /// The columns of each row.
+    pub(crate) rows: Lists,
+}
+
+impl Bipartite {
+    pub(crate) fn new(pattern: &Pattern) -> Self {
+        let columns = Lists::columns(pattern);
+        let rows = columns.opposite(pattern.nrows());
+        Bipartite { columns, rows }
+    }
+
+    /// The graph of the transposed matrix.
+    pub(crate) fn transposed(self) -> Self {
+        Bipartite { columns: self.rows, rows: self.columns }
+    }
+}
+
+/// An undirected graph without loops, whose edges are numbered.
+#[derive(Clone, Debug)]
+pub(crate) struct Adjacency {
+    start: Vec<u32>,
+    /// Neighbour and edge.
+    items: Vec<(u32, u32)>,
+    pub(crate) edges: usize,
+}
+
+impl Adjacency {
+    #[inline(always)]
+    pub(crate) fn of(&self, v: u32) -> &[(u32, u32)] {
+        &self.items[self.start[v as usize] as usize..self.start[v as usize + 1] as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    pub(crate) fn degree(&self, v: u32) -> u32 {
+        self.start[v as usize + 1] - self.start[v as usize]
+    }
+
+    /// The graph of a symmetric matrix. Edges are numbered as the entries below the diagonal stand,
+    /// column by column.
+    pub(crate) fn symmetric(pattern: &Pattern) -> Self {
+        let n = pattern.ncols();
+        let mut start = Vec::with_capacity(n + 1);
+        start.push(0u32);
+        let mut items: Vec<(u32, u32)> = Vec::with_capacity(pattern.nnz());
+        let mut edges = 0;
+        // In each list, the first neighbour below the diagonal whose mirror image has not been met.
+        let mut below = vec![0usize; n];
+        for j in 0..n {
+            let rows = pattern.column(j);
+            for &i in rows.iter().take_while(|i| **i < j) {
+                items.push((i as u32, items[below[i]].1));
+                below[i] += 1;
+            }
+            below[j] = items.len();
+            for &i in rows.iter().filter(|i| **i > j) {
+                items.push((i as u32, edges));
+                edges += 1;
+            }
+            start.push(items.len() as u32);
+        }
+        Adjacency { start, items, edges: edges as usize }
+    }
+
+    /// The graph of [0 Aᵀ; A 0]: the vertices are the columns, then the rows; edge k is entry k.
+    pub(crate) fn augmented(pattern: &Pattern) -> Self {
+        let (m, n) = (pattern.nrows(), pattern.ncols());
+        let nnz = pattern.nnz();
+        let mut start: Vec<u32> = pattern.col_ptr().iter().map(|p| *p as u32).collect();
+        let mut items: Vec<(u32, u32)> =
+            pattern.row_idx().iter().zip(0..).map(|(i, k)| ((n + i) as u32, k)).collect();
+        let mut next = vec![0u32; m + 1];
+        for &i in pattern.row_idx() {
+            next[i + 1] += 1;
+        }
+        next[0] = nnz as u32;
+        for i in 0..m {
+            next[i + 1] += next[i];
+        }
+        start.extend_from_slice(&next[1..]);
+        items.resize(2 * nnz, (0, 0));
+        for (k, (i, j)) in pattern.entries().enumerate() {
+            items[next[i] as usize] = (j as u32, k as u32);
+            next[i] += 1;
+        }
+        Adjacency { start, items, edges: nnz }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_has_one_number_at_both_ends() {
+        let pattern =
+            Pattern::from_entries(5, 5, [(0, 0), (1, 0), (3, 1), (4, 1), (4, 3), (2, 2), (4, 0)])
+                .and_then(|p| {
+                    Pattern::from_entries(5, 5, p.entries().chain(p.transpose().entries()))
+                })
+                .unwrap();
+        let graph = Adjacency::symmetric(&pattern);
+        assert_eq!(graph.edges, 5);
+        for v in 0..5 {
+            for (w, e) in graph.of(v) {
+                assert!(graph.of(*w).contains(&(v, *e)), "{v} {w}");
+            }
+        }
+        let graph = Adjacency::augmented(&pattern);
+        assert_eq!(graph.edges, pattern.nnz());
+        for (k, (i, j)) in pattern.entries().enumerate() {
+            assert!(graph.of(j as u32).contains(&(5 + i as u32, k as u32)));
+            assert!(graph.of(5 + i as u32).contains(&(j as u32, k as u32)));
+        }
+    }
+}

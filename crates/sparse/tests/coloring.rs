@@ -1,0 +1,367 @@
+//! Colourings: the figures of the papers, formulas, and random matrices against slow checkers.
+
+use cotangent_sparse::{
+    Coloring, ColoringError, Decompression, Direction, Greedy, Order, Pattern, Plan, PlanError,
+    Problem, Products, Ties, Triangle, check_coloring, recover,
+};
+
+use Decompression::{Direct, Substitution};
+
+const PROBLEMS: [Problem; 6] = [
+    Problem::Column,
+    Problem::Row,
+    Problem::Symmetric(Direct),
+    Problem::Symmetric(Substitution),
+    Problem::Bidirectional(Direct),
+    Problem::Bidirectional(Substitution),
+];
+
+/// A pattern drawn as rows of zeros and others.
+fn drawn(rows: &[&str]) -> Pattern {
+    let entries = rows.iter().enumerate().flat_map(|(i, row)| {
+        row.chars().enumerate().filter(|(_, c)| *c != '0').map(move |(j, _)| (i, j))
+    });
+    Pattern::from_entries(rows.len(), rows.first().map_or(0, |r| r.len()), entries).unwrap()
+}
+
+fn symmetric(n: usize, edges: &[(usize, usize)], diagonal: bool) -> Pattern {
+    let both = edges.iter().flat_map(|(i, j)| [(i - 1, j - 1), (j - 1, i - 1)]);
+    Pattern::from_entries(n, n, both.chain((0..n).filter(|_| diagonal).map(|i| (i, i)))).unwrap()
+}
+
+fn natural(pattern: &Pattern, problem: Problem) -> Coloring {
+    let coloring = Greedy::default().color(pattern, problem).unwrap();
+    check_coloring(pattern, &coloring).unwrap();
+    coloring
+}
+
+/// The 10×10 matrix of the Hessian paper (Gebremedhin, Tarafdar, Manne, Pothen 2007, figure 1).
+fn hessian_figure() -> Pattern {
+    let edges = [
+        (1, 2),
+        (1, 7),
+        (2, 3),
+        (2, 5),
+        (3, 4),
+        (3, 6),
+        (4, 10),
+        (5, 6),
+        (5, 8),
+        (6, 9),
+        (7, 8),
+        (8, 9),
+        (9, 10),
+    ];
+    symmetric(10, &edges, true)
+}
+
+#[test]
+fn the_figures_of_the_papers_have_their_colours() {
+    let columns = |rows: &[&str], problem| natural(&drawn(rows), problem).column_colors().to_vec();
+    assert_eq!(columns(&["102", "034", "500"], Problem::Column), [1, 1, 2]);
+    assert_eq!(natural(&drawn(&["103", "020", "450"]), Problem::Row).row_colors(), [1, 1, 2]);
+    let manual = ["001101", "100010", "010010", "011000"];
+    assert_eq!(columns(&manual, Problem::Column), [1, 1, 2, 1, 2, 3]);
+    let survey = ["110000", "111011", "011100", "001101", "010010", "010101"];
+    assert_eq!(columns(&survey, Problem::Symmetric(Direct)), [1, 2, 1, 3, 1, 1]);
+    let figure = hessian_figure();
+    let colors = |problem| natural(&figure, problem).column_colors().to_vec();
+    assert_eq!(colors(Problem::Symmetric(Direct)), [1, 2, 1, 3, 1, 4, 3, 5, 1, 2]);
+    assert_eq!(colors(Problem::Symmetric(Substitution)), [1, 2, 1, 2, 1, 3, 2, 3, 2, 1]);
+    assert_eq!(colors(Problem::Column), [1, 2, 3, 1, 4, 5, 3, 6, 2, 4]);
+    let fig31 = drawn(&["10000111", "01001011", "00101101", "00011110"]);
+    assert_eq!(natural(&fig31, Problem::Column).column_colors(), [1, 1, 1, 1, 2, 3, 4, 5]);
+    assert_eq!(natural(&fig31, Problem::Row).row_colors(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn bands_need_as_many_colours_as_the_formulas_say() {
+    for (n, b) in [(50, 5), (500, 10), (500, 20), (5000, 5)] {
+        let band = Pattern::from_rows(n, n, |i| i.saturating_sub(b)..(i + b + 1).min(n)).unwrap();
+        let count = |problem| Greedy::default().color(&band, problem).unwrap().count();
+        assert_eq!(count(Problem::Symmetric(Direct)), 2 * b + 1);
+        assert_eq!(count(Problem::Symmetric(Substitution)), b + 1);
+        let upper = Pattern::from_rows(n, n, |i| i..(i + b + 1).min(n)).unwrap();
+        assert_eq!(Greedy::default().color(&upper, Problem::Column).unwrap().count(), b + 1);
+        assert_eq!(Greedy::default().color(&upper, Problem::Row).unwrap().count(), b + 1);
+    }
+}
+
+#[test]
+fn perfect_elimination_colours_permuted_bands_optimally() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for (n, b) in [(800, 80), (400, 40), (200, 20), (100, 10)] {
+        let mut names: Vec<usize> = (0..n).collect();
+        rng.shuffle(&mut names);
+        let band =
+            (0..n).flat_map(|i| (i.saturating_sub(b)..(i + b + 1).min(n)).map(move |j| (i, j)));
+        let permuted =
+            Pattern::from_entries(n, n, band.map(|(i, j)| (names[i], names[j]))).unwrap();
+        let greedy = Greedy::with(Order::PerfectElimination);
+        let found = greedy.color(&permuted, Problem::Symmetric(Substitution)).unwrap();
+        assert_eq!(found.count(), b + 1, "n = {n}");
+    }
+}
+
+#[test]
+fn largest_first_beats_the_natural_order_where_it_is_known_to() {
+    let cases: [(&[&str], Problem, usize, usize); 6] = [
+        (&["0011", "0101", "0011", "1100"], Problem::Column, 3, 2),
+        (&["1000", "0010", "0111", "1001"], Problem::Row, 3, 2),
+        (&["01011", "11010", "00101", "11010", "10100"], Problem::Symmetric(Direct), 4, 3),
+        (
+            &["1000010", "0001000", "0001000", "0111011", "0000001", "1001001", "0001111"],
+            Problem::Symmetric(Substitution),
+            4,
+            3,
+        ),
+        (&["01000", "10100", "01001", "00000", "00101"], Problem::Bidirectional(Direct), 5, 4),
+        (
+            &[
+                "010110101",
+                "100000001",
+                "000000000",
+                "100110100",
+                "100100000",
+                "000000000",
+                "100100000",
+                "000000000",
+                "110000000",
+            ],
+            Problem::Bidirectional(Substitution),
+            6,
+            4,
+        ),
+    ];
+    for (rows, problem, by_natural, by_largest) in cases {
+        let pattern = drawn(rows);
+        assert_eq!(natural(&pattern, problem).count(), by_natural, "{problem:?}");
+        let largest = Greedy::with(Order::LargestFirst).color(&pattern, problem).unwrap();
+        assert_eq!(largest.count(), by_largest, "{problem:?}");
+    }
+    let adjacency = symmetric(4, &[(1, 2), (2, 3), (2, 4), (3, 4)], false);
+    let given = Greedy::with(Order::Given(vec![1, 2, 3, 0]));
+    let problem = Problem::Symmetric(Direct);
+    assert_eq!(
+        given.color(&adjacency, problem).unwrap().column_colors(),
+        Greedy::with(Order::LargestFirst).color(&adjacency, problem).unwrap().column_colors()
+    );
+}
+
+fn arrowhead(n: usize) -> Pattern {
+    Pattern::from_rows(n, n, |i| if i == 0 { (0..n).collect() } else { vec![0, i] }).unwrap()
+}
+
+fn bordered(m: usize, n: usize, border: usize) -> Pattern {
+    let inner = |i: usize, size: usize| i >= border && i + border < size;
+    Pattern::from_rows(m, n, |i| {
+        (0..n).filter(|j| !inner(i, m) || !inner(*j, n)).collect::<Vec<_>>()
+    })
+    .unwrap()
+}
+
+#[test]
+fn bidirectional_colourings_with_dense_lines_last_and_neutral_colours() {
+    let counts = |pattern: &Pattern, orders: &[Order]| {
+        [(Direct, false), (Direct, true), (Substitution, true)].map(
+            |(decompression, postprocess)| {
+                let greedy = Greedy { orders: orders.to_vec(), postprocess, ..Greedy::default() };
+                let coloring =
+                    greedy.color(pattern, Problem::Bidirectional(decompression)).unwrap();
+                check_coloring(pattern, &coloring).unwrap();
+                coloring.count()
+            },
+        )
+    };
+    let rising = [Order::IncreasingDegree];
+    assert_eq!(counts(&bordered(10, 20, 1), &rising), [6, 4, 4]);
+    assert_eq!(counts(&bordered(100, 200, 2), &rising), [10, 8, 8]);
+    assert_eq!(counts(&arrowhead(10), &rising), [4, 3, 3]);
+    assert_eq!(counts(&arrowhead(100), &rising), [4, 3, 3]);
+    let naturally = [Order::Natural];
+    assert_eq!(counts(&bordered(10, 20, 1), &naturally)[1], 10);
+    assert_eq!(counts(&arrowhead(10), &naturally)[1], 10);
+    // The other diagonal: one product of either kind is enough.
+    let anti = Pattern::from_rows(4, 4, |i| [3 - i]).unwrap();
+    assert_eq!(counts(&anti, &naturally), [2, 1, 1]);
+    assert_eq!(counts(&drawn(&["110", "011", "101"]), &naturally)[1..], [3, 3]);
+}
+
+#[test]
+fn the_brusselator_has_its_known_counts() {
+    for (n, colors) in [(8, 11), (16, 11), (32, 12), (64, 12), (100, 12)] {
+        // Two species on a periodic grid, one after the other.
+        let at = |i: usize, j: usize, s: usize| i % n + n * (j % n) + n * n * s;
+        let pattern = Pattern::from_rows(2 * n * n, 2 * n * n, |row| {
+            let (point, s) = (row % (n * n), row / (n * n));
+            let (i, j) = (point % n, point / n);
+            let own = [at(i, j, 0), at(i, j, 1)];
+            let around =
+                [at(i + 1, j, s), at(i + n - 1, j, s), at(i, j + 1, s), at(i, j + n - 1, s)];
+            own.into_iter().chain(around).collect::<Vec<_>>()
+        })
+        .unwrap();
+        assert_eq!(pattern.nnz(), 12 * n * n);
+        let count = |order| Greedy::with(order).color(&pattern, Problem::Column).unwrap().count();
+        assert_eq!(count(Order::Natural), colors, "{n}");
+        assert_eq!(count(Order::LargestFirst), colors, "{n}");
+    }
+}
+
+fn random(rng: &mut fastrand::Rng, m: usize, n: usize, density: f64, symmetric: bool) -> Pattern {
+    let mut entries = Vec::new();
+    for i in 0..m {
+        for j in 0..n {
+            if rng.f64() < density && (!symmetric || i >= j) {
+                entries.push((i, j));
+                if symmetric {
+                    entries.push((j, i));
+                }
+            }
+        }
+    }
+    // Dense and repeated lines now and then.
+    if rng.u8(..4) == 0 && m > 0 && n > 0 && !symmetric {
+        let i = rng.usize(..m);
+        entries.extend((0..n).map(|j| (i, j)));
+    }
+    Pattern::from_entries(m, n, entries).unwrap()
+}
+
+/// Everything that must hold of a colouring.
+fn examine(pattern: &Pattern, problem: Problem, greedy: &Greedy, rng: &mut fastrand::Rng) {
+    let coloring = greedy.color(pattern, problem).unwrap();
+    check_coloring(pattern, &coloring)
+        .unwrap_or_else(|e| panic!("{problem:?} {greedy:?}: {e}\n{pattern}"));
+    let symmetric = matches!(problem, Problem::Symmetric(_));
+    let exact =
+        !matches!(problem, Problem::Symmetric(Substitution) | Problem::Bidirectional(Substitution));
+    let plan = Plan::new(pattern, &coloring).unwrap();
+    let mut scratch = plan.scratch();
+    // Twice, with other values: nothing is left behind.
+    for _ in 0..2 {
+        let mut values: Vec<f64> = (0..pattern.nnz()).map(|_| rng.f64() - 0.5).collect();
+        if symmetric {
+            let index: std::collections::HashMap<_, _> =
+                pattern.entries().enumerate().map(|(k, e)| (e, k)).collect();
+            for (k, (i, j)) in pattern.entries().enumerate() {
+                values[k] = values[index[&(i.max(j), i.min(j))]];
+            }
+        }
+        let products = plan.compress(pattern, &values);
+        assert_eq!(products.len(), plan.products());
+        let mut found = vec![f64::NAN; pattern.nnz()];
+        plan.decompress(&products, &mut found, &mut scratch);
+        let close = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).all(|(a, b)| if exact { a == b } else { (a - b).abs() < 1e-10 })
+        };
+        assert!(close(&found, &values), "{problem:?} {greedy:?}\n{pattern}");
+        // One product at a time, in another order.
+        let mut streamed = vec![f64::NAN; pattern.nnz()];
+        let mut directions: Vec<Direction> = plan.all_directions().collect();
+        rng.shuffle(&mut directions);
+        for direction in directions {
+            let (m, n) = (pattern.nrows(), pattern.ncols());
+            let by_rows = coloring.column_count() * m;
+            let product = match direction {
+                Direction::Column(c) => &products[(c - 1) * m..c * m],
+                Direction::Row(r) => &products[by_rows + (r - 1) * n..by_rows + r * n],
+            };
+            plan.take(direction, product, &mut streamed);
+        }
+        plan.finish(&mut streamed, &mut scratch);
+        assert_eq!(streamed, found);
+        // An unrelated way.
+        let oracle = recover(pattern, &coloring, &Products::new(&products)).unwrap();
+        assert!(oracle.iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-10));
+        if symmetric {
+            for triangle in [Triangle::Lower, Triangle::Upper] {
+                let part = Plan::triangle(pattern, &coloring, triangle).unwrap();
+                let mut found = vec![f64::NAN; part.entries()];
+                part.decompress(&products, &mut found, &mut part.scratch());
+                let keep = |(i, j): (usize, usize)| {
+                    if triangle == Triangle::Lower { i >= j } else { i <= j }
+                };
+                let expected: Vec<f64> = pattern
+                    .entries()
+                    .zip(&values)
+                    .filter(|(e, _)| keep(*e))
+                    .map(|(_, v)| *v)
+                    .collect();
+                assert!(close(&found, &expected), "{triangle:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_matrices_are_recovered_by_every_colouring() {
+    let mut rng = fastrand::Rng::with_seed(63);
+    let mut greedies = Vec::new();
+    for order in Order::ALL.into_iter().chain([Order::Random(5), Order::PerfectElimination]) {
+        for ties in [Ties::Oldest, Ties::ColPack] {
+            for postprocess in [false, true] {
+                greedies.push(Greedy { orders: vec![order.clone()], ties, postprocess });
+            }
+        }
+    }
+    let shapes = [(0, 0), (0, 5), (5, 0), (1, 1), (7, 7), (10, 20), (20, 10), (30, 30)];
+    for (m, n) in shapes {
+        for density in [0.0, 0.05, 0.1, 0.2, 0.5, 1.0] {
+            for greedy in &greedies {
+                for problem in PROBLEMS {
+                    let symmetric = matches!(problem, Problem::Symmetric(_));
+                    let pattern =
+                        random(&mut rng, m, if symmetric { m } else { n }, density, symmetric);
+                    examine(&pattern, problem, greedy, &mut rng);
+                }
+            }
+        }
+    }
+    for (m, n, density) in [(100, 200, 0.02), (200, 100, 0.05), (150, 150, 0.03)] {
+        for greedy in greedies.iter().step_by(3) {
+            for problem in PROBLEMS {
+                let symmetric = matches!(problem, Problem::Symmetric(_));
+                let pattern =
+                    random(&mut rng, m, if symmetric { m } else { n }, density, symmetric);
+                examine(&pattern, problem, greedy, &mut rng);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_orders_are_never_worse_than_one() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..20 {
+        let pattern = random(&mut rng, 40, 40, 0.08, true);
+        for problem in PROBLEMS {
+            let all = Greedy { orders: Order::ALL.to_vec(), ..Greedy::default() };
+            let best = all.color(&pattern, problem).unwrap().count();
+            for order in Order::ALL {
+                assert!(best <= Greedy::with(order).color(&pattern, problem).unwrap().count());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_coloured_is_named() {
+    let lopsided = drawn(&["110", "010", "011"]);
+    let greedy = Greedy::default();
+    let error = greedy.color(&lopsided, Problem::Symmetric(Direct)).unwrap_err();
+    assert!(error.to_string().contains("(0, 1) has no mirror image"), "{error}");
+    let wide = Pattern::dense(2, 3);
+    let error = greedy.color(&wide, Problem::Symmetric(Substitution)).unwrap_err();
+    assert_eq!(error, ColoringError::NotSquare { nrows: 2, ncols: 3 });
+    for given in [vec![0, 1], vec![0, 1, 1], vec![0, 1, 3]] {
+        let error = Greedy::with(Order::Given(given)).color(&wide, Problem::Column).unwrap_err();
+        assert_eq!(error, ColoringError::NotPermutation { vertices: 3 });
+    }
+    let none = Greedy { orders: Vec::new(), ..Greedy::default() };
+    assert_eq!(none.color(&wide, Problem::Row).unwrap_err(), ColoringError::NoOrder);
+    let coloring = greedy.color(&wide, Problem::Column).unwrap();
+    assert!(matches!(Plan::new(&lopsided, &coloring), Err(PlanError::ForeignPattern { .. })));
+    let error = Plan::triangle(&wide, &coloring, Triangle::Lower).unwrap_err();
+    assert_eq!(error, PlanError::NoTriangle);
+}
