@@ -91,6 +91,31 @@ pub enum Error {
         "this workspace was made by another prepared derivative; make one with its `workspace`"
     )]
     ForeignWorkspace,
+    /// A given pattern of another shape than the derivative.
+    #[error("the pattern is of {found:?} (rows, columns), the derivative of {expected:?}")]
+    PatternShape {
+        /// Rows and columns of the derivative.
+        expected: (usize, usize),
+        /// Rows and columns of the pattern.
+        found: (usize, usize),
+    },
+    /// A pattern that lacks an entry.
+    #[error(
+        "the pattern lacks entry ({row}, {column}), or has it where another falls on it; detect it with a \
+         global tracer, or take the union over more sample points"
+    )]
+    MissingEntry {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
+    /// A pattern that cannot be coloured so.
+    #[error(transparent)]
+    Coloring(#[from] cotangent_sparse::ColoringError),
+    /// A colouring that does not fit its pattern.
+    #[error(transparent)]
+    Plan(#[from] cotangent_sparse::PlanError),
     /// The function could not go on.
     #[error(transparent)]
     Function(#[from] Fault),

@@ -106,27 +106,34 @@ pub trait Differentiable {
     fn call<S: Scalar>(&self, x: &[S], y: &mut [S], context: Context<'_, S>);
 }
 
-impl<F: Differentiable + ?Sized> Differentiable for &F {
-    type Input = F::Input;
-    type Output = F::Output;
+/// What refers to a function is one.
+macro_rules! delegate {
+    ($($Reference:ty)*) => {$(
+        impl<F: Differentiable + ?Sized> Differentiable for $Reference {
+            type Input = F::Input;
+            type Output = F::Output;
 
-    fn outputs(&self, x: &[f64], constants: &[f64]) -> usize {
-        (**self).outputs(x, constants)
-    }
+            fn outputs(&self, x: &[f64], constants: &[f64]) -> usize {
+                (**self).outputs(x, constants)
+            }
 
-    fn cache(&self, inputs: usize) -> usize {
-        (**self).cache(inputs)
-    }
+            fn cache(&self, inputs: usize) -> usize {
+                (**self).cache(inputs)
+            }
 
-    fn takes_constants(&self) -> bool {
-        (**self).takes_constants()
-    }
+            fn takes_constants(&self) -> bool {
+                (**self).takes_constants()
+            }
 
-    #[inline]
-    fn call<S: Scalar>(&self, x: &[S], y: &mut [S], context: Context<'_, S>) {
-        (**self).call(x, y, context);
-    }
+            #[inline]
+            fn call<S: Scalar>(&self, x: &[S], y: &mut [S], context: Context<'_, S>) {
+                (**self).call(x, y, context);
+            }
+        }
+    )*};
 }
+
+delegate!(&F std::sync::Arc<F>);
 
 /// Copies what a function returned into its outputs.
 #[doc(hidden)]

@@ -44,20 +44,21 @@ mod point;
 pub mod prelude;
 mod recorded;
 mod rule;
+mod sparse;
 
 pub use analyse::{
     bounds, evaluate, find_nan, hessian_sparsity, hessian_sparsity_at, jacobian_bounds,
     jacobian_sparsity, jacobian_sparsity_at, operation_log, operations,
 };
 pub use backend::{
-    Auto, Backend, Choice, Engine, FiniteDifferences, Forward, Inner, Outer, Reverse, SecondOrder,
-    SecondOrderBackend, SecondOrderEngine,
+    Auto, Backend, Choice, Engine, FiniteDifferences, Forward, Inner, Mixed, MixedEngine, Outer,
+    ProductCosts, Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
 };
 pub use check::{Comparison, Report, check_derivatives, check_rule};
 pub use cotangent_numbers::{self as numbers, Elementary, Fault, Interval, Scalar};
 pub use cotangent_numbers::{Program, Replay, Tape, Var, fuse, kernel, linalg, map, zip};
 pub use cotangent_ops::Primitive;
-pub use cotangent_sparse::{Pattern, spy};
+pub use cotangent_sparse::{self as coloring, Pattern, spy};
 pub use error::Error;
 #[doc(hidden)]
 pub use function::store;
@@ -67,6 +68,7 @@ pub use operator::*;
 pub use point::{Point, Real, ScalarPoint, Sizes};
 pub use recorded::{Outputs, Recorded, recorded};
 pub use rule::{Outcome, Rule};
+pub use sparse::*;
 
 #[doc = include_str!("../GUIDE.md")]
 pub mod guide {}

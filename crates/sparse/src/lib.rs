@@ -23,6 +23,7 @@ mod acyclic;
 mod check;
 mod coloring;
 mod graph;
+mod matrix_market;
 mod neutral;
 mod order;
 mod partial;
@@ -33,7 +34,11 @@ mod star;
 
 pub use check::{Invalid, Products, check_coloring, check_columns, recover};
 pub use coloring::{Coloring, ColoringError, Decompression, Greedy, Problem};
+pub use matrix_market::{
+    MarketError, MatrixMarket, parse_matrix_market, read_matrix_market, write_matrix_market,
+    write_matrix_market_to,
+};
 pub use order::{Order, Ties};
 pub use pattern::{Pattern, PatternError};
-pub use plan::{Direction, Plan, PlanError, Triangle};
+pub use plan::{Direction, Entry, Plan, PlanError, Triangle};
 pub use spy::spy;

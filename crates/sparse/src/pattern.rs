@@ -262,6 +262,30 @@ impl Pattern {
         Pattern { nrows: self.ncols, ncols: self.nrows, col_ptr, row_idx }
     }
 
+    /// The entries of both patterns; `None` if they are of different sizes.
+    pub fn union(&self, other: &Pattern) -> Option<Pattern> {
+        if (self.nrows, self.ncols) != (other.nrows, other.ncols) {
+            return None;
+        }
+        let mut col_ptr = Vec::with_capacity(self.ncols + 1);
+        col_ptr.push(0);
+        let mut row_idx = Vec::with_capacity(self.nnz().max(other.nnz()));
+        for j in 0..self.ncols {
+            let (mut a, mut b) =
+                (self.column(j).iter().peekable(), other.column(j).iter().peekable());
+            while let Some(row) = match (a.peek(), b.peek()) {
+                (Some(x), Some(y)) => Some(**x.min(y)),
+                (x, y) => x.or(y).map(|row| **row),
+            } {
+                a.next_if(|x| **x == row);
+                b.next_if(|y| **y == row);
+                row_idx.push(row);
+            }
+            col_ptr.push(row_idx.len());
+        }
+        Some(Pattern { nrows: self.nrows, ncols: self.ncols, col_ptr, row_idx })
+    }
+
     /// Whether the pattern equals its transpose.
     pub fn is_symmetric(&self) -> bool {
         self.nrows == self.ncols && *self == self.transpose()

@@ -3,6 +3,11 @@
 use crate::coloring::{Coloring, Recovery};
 use crate::{Pattern, Problem};
 
+/// What a matrix is made of: `f64`, `f32` and their like.
+pub trait Entry: Copy + Default + std::ops::Sub<Output = Self> + std::ops::AddAssign {}
+
+impl<T: Copy + Default + std::ops::Sub<Output = T> + std::ops::AddAssign> Entry for T {}
+
 /// A product that a colouring asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
@@ -240,36 +245,36 @@ impl Plan {
     ///
     /// # Panics
     /// If the vector is not as long as there are columns (rows).
-    pub fn seed(&self, direction: Direction, vector: &mut [f64]) {
+    pub fn seed<T: Entry>(&self, direction: Direction, one: T, vector: &mut [T]) {
         let (colors, color) = match direction {
             Direction::Column(color) => (&self.columns, color),
             Direction::Row(color) => (&self.rows, color),
         };
         assert_eq!(vector.len(), colors.len(), "a seed has an entry for each column or row");
         for (v, c) in vector.iter_mut().zip(colors) {
-            *v = f64::from(u8::from(*c as usize == color));
+            *v = if *c as usize == color { one } else { T::default() };
         }
     }
 
     /// Room for a decompression by substitution.
-    pub fn scratch(&self) -> Vec<f64> {
-        vec![0.0; if self.steps.is_empty() { 0 } else { self.nrows + self.ncols }]
+    pub fn scratch<T: Entry>(&self) -> Vec<T> {
+        vec![T::default(); if self.steps.is_empty() { 0 } else { self.nrows + self.ncols }]
     }
 
     /// The products of a matrix that has these values, for tests and for values that are there already.
     ///
     /// # Panics
     /// If the pattern or the values are not those of the plan.
-    pub fn compress(&self, pattern: &Pattern, values: &[f64]) -> Vec<f64> {
+    pub fn compress<T: Entry>(&self, pattern: &Pattern, values: &[T]) -> Vec<T> {
         assert_eq!(values.len(), pattern.nnz(), "a value for each entry");
-        let mut products = vec![0.0; self.products()];
+        let mut products = vec![T::default(); self.products()];
         let by_rows = self.column_count * self.nrows;
         for ((i, j), v) in pattern.entries().zip(values) {
             if let Some(color) = (self.columns[j] as usize).checked_sub(1) {
-                products[color * self.nrows + i] += v;
+                products[color * self.nrows + i] += *v;
             }
             if let Some(color) = (self.rows[i] as usize).checked_sub(1) {
-                products[by_rows + color * self.ncols + j] += v;
+                products[by_rows + color * self.ncols + j] += *v;
             }
         }
         products
@@ -280,7 +285,7 @@ impl Plan {
     /// # Panics
     /// If a slice is not as long as [`products`](Plan::products), [`entries`](Plan::entries) and
     /// [`scratch`](Plan::scratch) say.
-    pub fn decompress(&self, products: &[f64], values: &mut [f64], scratch: &mut [f64]) {
+    pub fn decompress<T: Entry>(&self, products: &[T], values: &mut [T], scratch: &mut [T]) {
         assert_eq!(products.len(), self.products(), "all products");
         let (columns, rows) = products.split_at(self.column_count * self.nrows);
         for (c, product) in columns.chunks(self.nrows.max(1)).take(self.column_count).enumerate() {
@@ -296,7 +301,7 @@ impl Plan {
     ///
     /// # Panics
     /// If there is no such direction, or a slice has the wrong length.
-    pub fn take(&self, direction: Direction, product: &[f64], values: &mut [f64]) {
+    pub fn take<T: Entry>(&self, direction: Direction, product: &[T], values: &mut [T]) {
         let (d, count, length) = match direction {
             Direction::Column(color) => (color - 1, self.column_count, self.nrows),
             Direction::Row(color) => (color - 1, self.row_count, self.ncols),
@@ -308,7 +313,7 @@ impl Plan {
     }
 
     #[inline]
-    fn read(&self, direction: usize, product: &[f64], values: &mut [f64]) {
+    fn read<T: Entry>(&self, direction: usize, product: &[T], values: &mut [T]) {
         for (k, place) in &self.reads[self.start[direction]..self.start[direction + 1]] {
             values[*k as usize] = product[*place as usize];
         }
@@ -318,7 +323,7 @@ impl Plan {
     ///
     /// # Panics
     /// If a slice has the wrong length.
-    pub fn finish(&self, values: &mut [f64], scratch: &mut [f64]) {
+    pub fn finish<T: Entry>(&self, values: &mut [T], scratch: &mut [T]) {
         assert_eq!(values.len(), self.entries, "a value for each entry");
         for tree in self.tree_start.windows(2) {
             let steps = &self.steps[tree[0] as usize..tree[1] as usize];
@@ -331,7 +336,7 @@ impl Plan {
                 scratch[parent as usize] += value;
             }
             if let Some((_, root, ..)) = steps.last() {
-                scratch[*root as usize] = 0.0;
+                scratch[*root as usize] = T::default();
             }
         }
     }

@@ -7,12 +7,14 @@ mod auto;
 mod buffers;
 mod finite;
 mod forward;
+mod mixed;
 mod reverse;
 mod second;
 
 pub use auto::{Auto, Choice};
 pub use finite::FiniteDifferences;
 pub use forward::Forward;
+pub use mixed::{Mixed, MixedEngine, ProductCosts};
 pub use reverse::Reverse;
 pub use second::{Inner, Outer, SecondOrder, SecondOrderBackend, SecondOrderEngine};
 
@@ -38,6 +40,11 @@ pub trait Backend: Clone + std::fmt::Debug + Send + Sync {
         sizes: Sizes,
         at: Point<'_, T>,
     ) -> Result<Self::Engine<F, T>, Error>;
+
+    /// What products with tangents and cotangents cost.
+    fn product_costs(&self) -> ProductCosts {
+        ProductCosts { pushforward: Some((0.0, 1.0)), pullback: None }
+    }
 }
 
 /// First derivatives of one function.

@@ -2,7 +2,7 @@
 
 use cotangent_numbers::{Fault, Program, Replay, Tape, Var};
 
-use super::{Backend, Engine};
+use super::{Backend, Engine, ProductCosts};
 use crate::error::Error;
 use crate::function::{Context, Differentiable};
 use crate::point::{Point, Real, Sizes};
@@ -40,6 +40,11 @@ impl Backend for Reverse {
             _ => None,
         };
         Ok(ReverseEngine { f, sizes, program })
+    }
+
+    /// Recording costs 5 evaluations, a sweep 4 (see `Auto`).
+    fn product_costs(&self) -> ProductCosts {
+        ProductCosts { pushforward: None, pullback: Some((5.0, 4.0)) }
     }
 }
 

@@ -1,0 +1,331 @@
+//! Sparse Jacobians.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cotangent_sparse::{Coloring, Pattern, Plan, Problem};
+
+use super::{Detector, Sparse, SparseMatrix};
+use crate::backend::{Backend, Engine, ProductCosts};
+use crate::error::{Error, check_size};
+use crate::function::{Differentiable, Many};
+use crate::operator::{Prepared, Workspace, sizes};
+use crate::point::{Point, Real};
+
+/// The Jacobian, computed from few products.
+///
+/// # Errors
+/// Sizes, NaN in the point, and what the function raised.
+pub fn sparse_jacobian<'a, F, B, D, T>(
+    f: &F,
+    backend: &Sparse<B, D>,
+    at: impl Into<Point<'a, T>>,
+) -> Result<SparseMatrix<T>, Error>
+where
+    F: Differentiable<Input = Many, Output = Many>,
+    B: Backend,
+    D: Detector,
+    T: Real,
+{
+    let at = at.into();
+    prepare_sparse_jacobian(f, backend, at)?.jacobian(at)
+}
+
+/// Prepares sparse Jacobians at points of the size of `at`: finds the pattern, colours it, plans.
+///
+/// # Errors
+/// As [`sparse_jacobian`].
+pub fn prepare_sparse_jacobian<'a, F, B, D, T>(
+    f: F,
+    backend: &Sparse<B, D>,
+    at: impl Into<Point<'a, T>>,
+) -> Result<PreparedSparseJacobian<B::Engine<F, T>, T>, Error>
+where
+    F: Differentiable<Input = Many, Output = Many>,
+    B: Backend,
+    D: Detector,
+    T: Real,
+{
+    let at = at.into();
+    let sizes = sizes(&f, at)?;
+    let plain = |v: &[T]| v.iter().map(|v| (*v).into()).collect::<Vec<f64>>();
+    let (x, constants) = (plain(at.x), plain(at.constants));
+    let pattern = backend.detector.jacobian(&f, Point { x: &x, constants: &constants })?;
+    let choice = choose(&pattern, backend)?;
+    let plan = Plan::new(&pattern, &choice.coloring)?;
+    let engine = backend.inner.engine(f, sizes, at)?;
+    Ok(PreparedSparseJacobian {
+        seeds: Seeds::new(&plan, sizes.inputs, sizes.outputs),
+        prepared: Prepared::new(engine, at),
+        pattern: Arc::new(pattern),
+        plan,
+        choice,
+    })
+}
+
+/// What was coloured, and what else was considered.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    pub(super) coloring: Coloring,
+    considered: Vec<(Problem, usize, usize, f64)>,
+}
+
+/// The colouring whose products cost least.
+fn choose<B: Backend, D>(pattern: &Pattern, backend: &Sparse<B, D>) -> Result<Choice, Error> {
+    let costs = backend.inner.product_costs();
+    let ProductCosts { pushforward, pullback } = costs;
+    let mut problems = Vec::new();
+    if pushforward.is_some() || pullback.is_none() {
+        problems.push(Problem::Column);
+    }
+    if pullback.is_some() {
+        problems.push(Problem::Row);
+    }
+    let mut best: Option<(Coloring, f64)> = None;
+    let mut considered = Vec::new();
+    let mut consider = |problem: Problem| -> Result<f64, Error> {
+        let coloring = backend.coloring.color(pattern, problem)?;
+        let (columns, rows) = (coloring.column_count(), coloring.row_count());
+        let cost = costs.total(columns, rows);
+        considered.push((problem, columns, rows, cost));
+        if best.as_ref().is_none_or(|(_, least)| cost < *least) {
+            best = Some((coloring, cost));
+        }
+        Ok(cost)
+    };
+    let mut least = f64::INFINITY;
+    for problem in &problems {
+        least = least.min(consider(*problem)?);
+    }
+    // Rows and columns together pay only if few of either kind are dense: two products of each kind are
+    // the least that it takes.
+    if problems.len() == 2 && costs.total(1, 1) < least {
+        consider(Problem::Bidirectional(backend.decompression))?;
+    }
+    let (coloring, _) = best.ok_or(Error::Empty { what: "the list of colourings" })?;
+    Ok(Choice { coloring, considered })
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |problem: Problem| match problem {
+            Problem::Column => "columns",
+            Problem::Row => "rows",
+            Problem::Symmetric(_) => "a symmetric matrix",
+            Problem::Bidirectional(_) => "rows and columns",
+        };
+        write!(f, "colours {}:", name(self.coloring.problem()))?;
+        for (i, (problem, columns, rows, cost)) in self.considered.iter().enumerate() {
+            let comma = if i > 0 { ";" } else { "" };
+            write!(
+                f,
+                "{comma} {} take {columns} products with tangents and {rows} with cotangents, about {cost:.1} evaluations",
+                name(*problem)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The vectors that products are taken with.
+#[derive(Debug)]
+struct Seeds<T> {
+    tangents: Vec<T>,
+    cotangents: Vec<T>,
+}
+
+impl<T: Real> Seeds<T> {
+    fn new(plan: &Plan, inputs: usize, outputs: usize) -> Self {
+        let mut seeds = Seeds { tangents: Vec::new(), cotangents: Vec::new() };
+        for direction in plan.all_directions() {
+            let (all, length) = match direction {
+                cotangent_sparse::Direction::Column(_) => (&mut seeds.tangents, inputs),
+                cotangent_sparse::Direction::Row(_) => (&mut seeds.cotangents, outputs),
+            };
+            let start = all.len();
+            all.resize(start + length, T::zero());
+            plan.seed(direction, T::one(), &mut all[start..]);
+        }
+        if seeds.tangents.is_empty() && seeds.cotangents.is_empty() {
+            // No entry at all: the values are wanted all the same.
+            seeds.tangents.resize(inputs, T::zero());
+        }
+        seeds
+    }
+}
+
+/// A sparse Jacobian that has been prepared. It can be shared between threads.
+#[derive(Debug)]
+pub struct PreparedSparseJacobian<E, T = f64> {
+    prepared: Prepared<E, T>,
+    pattern: Arc<Pattern>,
+    plan: Plan,
+    choice: Choice,
+    seeds: Seeds<T>,
+}
+
+/// The products of an evaluation.
+#[derive(Debug)]
+pub struct SparseWorkspace<W, T> {
+    pub(super) engine: W,
+    pub(super) products: Vec<T>,
+    pub(super) scratch: Vec<T>,
+}
+
+impl<T: Real, E: Engine<T>> PreparedSparseJacobian<E, T> {
+    /// Where the entries are.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// The colouring.
+    pub fn coloring(&self) -> &Coloring {
+        &self.choice.coloring
+    }
+
+    /// What was coloured, and why.
+    pub fn explain(&self) -> String {
+        self.choice.to_string()
+    }
+
+    /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
+    /// evaluations with it allocate nothing.
+    pub fn workspace(&self) -> Workspace<SparseWorkspace<E::Workspace, T>, T> {
+        let mut workspace = self.fresh();
+        let mut values = vec![T::zero(); self.pattern.nnz()];
+        let _ = self.jacobian_into(self.prepared.sample(), &mut values, &mut workspace);
+        workspace
+    }
+
+    fn fresh(&self) -> Workspace<SparseWorkspace<E::Workspace, T>, T> {
+        let sizes = self.prepared.engine.sizes();
+        let images = self.seeds.tangents.len() / sizes.inputs * sizes.outputs;
+        let inner = SparseWorkspace {
+            engine: self.prepared.engine.workspace(),
+            products: vec![T::zero(); self.plan.products().max(images)],
+            scratch: self.plan.scratch(),
+        };
+        self.prepared.workspace(inner, [sizes.outputs, 0])
+    }
+
+    /// The Jacobian.
+    ///
+    /// # Errors
+    /// A point of another size than prepared for, NaN in it, and what the function raised.
+    pub fn jacobian<'a>(&self, at: impl Into<Point<'a, T>>) -> Result<SparseMatrix<T>, Error> {
+        let mut matrix = SparseMatrix::new(self.pattern.clone());
+        self.jacobian_into(at, matrix.values_mut(), &mut self.fresh())?;
+        Ok(matrix)
+    }
+
+    /// The values of the Jacobian's entries in place, as they stand in the pattern.
+    ///
+    /// # Errors
+    /// As [`jacobian`](PreparedSparseJacobian::jacobian), and a workspace of another derivative.
+    pub fn jacobian_into<'a>(
+        &self,
+        at: impl Into<Point<'a, T>>,
+        entries: &mut [T],
+        workspace: &mut Workspace<SparseWorkspace<E::Workspace, T>, T>,
+    ) -> Result<(), Error> {
+        let (inner, [values, _]) = self.prepared.open(workspace)?;
+        self.evaluate(at.into(), values, entries, inner)
+    }
+
+    /// The outputs and the values of the Jacobian's entries in place.
+    ///
+    /// # Errors
+    /// As [`jacobian_into`](PreparedSparseJacobian::jacobian_into).
+    pub fn value_and_jacobian_into<'a>(
+        &self,
+        at: impl Into<Point<'a, T>>,
+        values: &mut [T],
+        entries: &mut [T],
+        workspace: &mut Workspace<SparseWorkspace<E::Workspace, T>, T>,
+    ) -> Result<(), Error> {
+        let (inner, _) = self.prepared.open(workspace)?;
+        self.evaluate(at.into(), values, entries, inner)
+    }
+
+    fn evaluate(
+        &self,
+        at: Point<'_, T>,
+        values: &mut [T],
+        entries: &mut [T],
+        workspace: &mut SparseWorkspace<E::Workspace, T>,
+    ) -> Result<(), Error> {
+        let engine = &self.prepared.engine;
+        let sizes = engine.sizes();
+        sizes.check(at)?;
+        check_size("the values", sizes.outputs, values.len(), "there is one value an output")?;
+        let remedy = "there is one for each entry of the pattern";
+        check_size("the entries", self.pattern.nnz(), entries.len(), remedy)?;
+        let Seeds { tangents, cotangents } = &self.seeds;
+        let SparseWorkspace { engine: room, products, scratch } = workspace;
+        let (images, gradients) =
+            products.split_at_mut(tangents.len() / sizes.inputs * sizes.outputs);
+        if !tangents.is_empty() {
+            engine.pushforward(at, tangents, values, images, room)?;
+        }
+        if !cotangents.is_empty() {
+            engine.pullback(at, cotangents, values, gradients, room)?;
+        }
+        self.plan.decompress(&products[..self.plan.products()], entries, scratch);
+        Ok(())
+    }
+
+    /// Checks the pattern at a point: the sparse Jacobian times a random vector against the product
+    /// computed directly. A pattern that lacks an entry shows, with probability one.
+    ///
+    /// # Errors
+    /// [`Error::MissingEntry`] with an entry that the pattern lacks.
+    pub fn verify<'a>(&self, at: impl Into<Point<'a, T>>, seed: u64) -> Result<(), Error> {
+        let at = at.into();
+        let engine = &self.prepared.engine;
+        let sizes = engine.sizes();
+        let matrix = self.jacobian(at)?;
+        let vector = random_vector(seed, sizes.inputs);
+        let (mut values, mut direct) =
+            (vec![T::zero(); sizes.outputs], vec![T::zero(); sizes.outputs]);
+        let mut room = engine.workspace();
+        engine.pushforward(at, &vector, &mut values, &mut direct, &mut room)?;
+        let (mut product, mut size) =
+            (vec![T::zero(); sizes.outputs], vec![T::zero(); sizes.outputs]);
+        for (i, j, v) in matrix.entries() {
+            product[i] += v * vector[j];
+            size[i] += (v * vector[j]).abs();
+        }
+        let tolerance = T::constant(1e3 * T::precision().epsilon);
+        let differs = |i: &usize| {
+            !((product[*i] - direct[*i]).abs() <= tolerance * (size[*i] + direct[*i].abs()))
+        };
+        let Some(row) = (0..sizes.outputs).find(differs) else { return Ok(()) };
+        // Which entry of the row it is takes the whole row.
+        let mut unit = vec![T::zero(); sizes.inputs];
+        for column in 0..sizes.inputs {
+            unit[column] = T::one();
+            engine.pushforward(at, &unit, &mut values, &mut direct, &mut room)?;
+            unit[column] = T::zero();
+            let near = (direct[row] - matrix[(row, column)]).abs()
+                <= tolerance * (direct[row].abs() + matrix[(row, column)].abs());
+            if !near {
+                return Err(Error::MissingEntry { row, column });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers between 1 and 2, which cancel nothing.
+pub(super) fn random_vector<T: Real>(seed: u64, n: usize) -> Vec<T> {
+    let mut state = seed | 1;
+    (0..n)
+        .map(|_| {
+            // Marsaglia's xorshift (2003).
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            T::constant(1.0 + (state >> 40) as f64 / (1u64 << 24) as f64)
+        })
+        .collect()
+}
