@@ -4,7 +4,7 @@ use crate::acyclic::{self, Trees};
 use crate::graph::{Adjacency, Bipartite};
 use crate::order::{Neighbours, Order, Ties, permutation};
 use crate::star::{self, Stars};
-use crate::{Pattern, neutral, partial};
+use crate::{Pattern, cover, neutral, partial};
 
 /// How entries are found from products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,11 +51,19 @@ pub struct Greedy {
     pub ties: Ties,
     /// Whether colours that no entry is read from are made neutral (symmetric and bidirectional).
     pub postprocess: bool,
+    /// Whether bidirectional colourings are also tried by covers: the densest rows or columns by
+    /// themselves, the rest without them. The result is then never worse than a one-sided colouring.
+    pub cover: bool,
 }
 
 impl Default for Greedy {
     fn default() -> Self {
-        Greedy { orders: vec![Order::Natural], ties: Ties::default(), postprocess: false }
+        Greedy {
+            orders: vec![Order::Natural],
+            ties: Ties::default(),
+            postprocess: false,
+            cover: true,
+        }
     }
 }
 
@@ -109,6 +117,10 @@ pub enum ColoringError {
 pub(crate) enum Recovery {
     Columns,
     Rows,
+    /// By the row where it has a colour, else by the column.
+    RowsFirst,
+    /// By the column where it has a colour, else by the row.
+    ColumnsFirst,
     Stars(Stars),
     Trees(Trees),
 }
@@ -231,7 +243,7 @@ impl Greedy {
                 })
             }
             Problem::Bidirectional(decompression) => {
-                self.best(&Adjacency::augmented(pattern), |graph, order| {
+                let colored = self.best(&Adjacency::augmented(pattern), |graph, order| {
                     let (colors, recovery) =
                         self.two_colored(graph, order, decompression, |_| false);
                     let (columns, rows) = colors.split_at(pattern.ncols());
@@ -246,7 +258,8 @@ impl Greedy {
                         recovery,
                         nnz: pattern.nnz(),
                     }
-                })
+                })?;
+                Ok(if self.cover { covered(pattern, colored) } else { colored })
             }
         }
     }
@@ -307,6 +320,34 @@ fn one_sided(pattern: &Pattern, graph: &Bipartite, order: &[u32], rows: bool) ->
     };
     let (order, nnz) = (Order::Natural, pattern.nnz());
     Coloring { problem, columns, rows, column_count, row_count, order, recovery, nnz }
+}
+
+/// The best cover, if it has fewer colours than this colouring.
+fn covered(pattern: &Pattern, coloring: Coloring) -> Coloring {
+    let graph = Bipartite::new(pattern);
+    let mut least = coloring.count() as u32;
+    let mut best = coloring;
+    let mut take = |columns: Vec<u32>, rows: Vec<u32>, recovery: Recovery| {
+        let (columns, rows) = (by_appearance(&columns), by_appearance(&rows));
+        best = Coloring {
+            problem: best.problem,
+            column_count: most(&columns),
+            row_count: most(&rows),
+            columns,
+            rows,
+            order: Order::Natural,
+            recovery,
+            nnz: pattern.nnz(),
+        };
+        best.count() as u32
+    };
+    if let Some(cover) = cover::densest_rows(&graph, least) {
+        least = take(cover.columns, cover.rows, Recovery::RowsFirst);
+    }
+    if let Some(cover) = cover::densest_rows(&graph.transposed(), least) {
+        take(cover.rows, cover.columns, Recovery::ColumnsFirst);
+    }
+    best
 }
 
 /// The colours renumbered as they appear; neutral ones stay.

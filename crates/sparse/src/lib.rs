@@ -22,6 +22,7 @@
 mod acyclic;
 mod check;
 mod coloring;
+mod cover;
 mod graph;
 mod matrix_market;
 mod neutral;

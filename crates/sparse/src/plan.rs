@@ -148,6 +148,18 @@ impl Plan {
             Recovery::Rows => {
                 reads.extend(pattern.entries().zip(0..).map(|((i, j), k)| (row(i), k, j as u32)));
             }
+            Recovery::RowsFirst | Recovery::ColumnsFirst => {
+                let rows_first = matches!(coloring.recovery, Recovery::RowsFirst);
+                for ((i, j), k) in pattern.entries().zip(0..) {
+                    let by_row =
+                        if rows_first { coloring.rows[i] > 0 } else { coloring.columns[j] == 0 };
+                    reads.push(if by_row {
+                        (row(i), k, j as u32)
+                    } else {
+                        (column(j), k, i as u32)
+                    });
+                }
+            }
             Recovery::Stars(stars) => {
                 for (k, i, j, edge) in places.list(pattern, symmetric) {
                     let Some(edge) = edge else {
