@@ -381,6 +381,7 @@ fn what_cannot_be_coloured_is_named() {
 /// The counts that ColPack 1.0.10 has on the power-flow patterns: natural, largest first, smallest last,
 /// incidence degree, dynamic largest first (0 where it has none).
 #[test]
+#[allow(clippy::print_stdout, reason = "a test that does nothing says so")]
 fn power_flow_patterns_have_the_counts_of_colpack() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/matrices");
     if !std::path::Path::new(folder).is_dir() {

@@ -226,13 +226,13 @@ fn absurd_sizes_are_errors_and_reserve_nothing() {
     let sides = |sizes: &str| {
         let message = message(&format!("%%MatrixMarket matrix coordinate real general\n{sizes}\n"));
         let expected = format!(
-            "line 2: the size line is {sizes:?}, expected at most 4294967294 rows and columns"
+            "line 2: the size line is {sizes:?}, expected at most 268435456 rows and columns"
         );
         assert_eq!(message, expected);
     };
     sides("10000000000 3 1");
     sides("3 10000000000 1");
-    sides("4294967295 1 0");
+    sides("268435457 1 0");
     let announced = |entries: &str| {
         let head = "%%MatrixMarket matrix coordinate real general\n";
         message(&format!("{head}3 3 {entries}\n1 1 1\n"))
@@ -243,12 +243,12 @@ fn absurd_sizes_are_errors_and_reserve_nothing() {
     assert!(announced("18446744073709551616").starts_with("line 2: the size line is"));
     for symmetry in ["general", "symmetric", "skew-symmetric"] {
         let text =
-            format!("%%MatrixMarket matrix array real {symmetry}\n4294967294 4294967294\n1\n");
+            format!("%%MatrixMarket matrix array real {symmetry}\n268435456 268435456\n1\n");
         assert!(message(&text).starts_with("line 3: the number of entries is \"1\""));
     }
     // Rows cost nothing.
     let tall =
-        parse("%%MatrixMarket matrix coordinate pattern general\n4294967294 1 1\n4294967294 1");
+        parse("%%MatrixMarket matrix coordinate pattern general\n268435456 1 1\n268435456 1");
     assert_eq!(tall.pattern.column(0), [4294967293]);
 }
 

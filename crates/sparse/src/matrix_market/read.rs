@@ -1,102 +1,20 @@
-//! Matrix Market files: the exchange format of sparse matrix collections, plain or gzip.
-//!
-//! Nothing here trusts a file: what it announces reserves no memory beyond a bound, and what it
-//! holds is checked line by line.
+//! Reading.
 
-use crate::{Pattern, PatternError};
-use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::{BUFFER, MarketError};
+use crate::Pattern;
 
 /// The most entries memory is reserved for on the word of a size line alone.
 const RESERVED: u64 = 1 << 20;
 /// The longest line. The format allows 1024 bytes; arrays with all values in one line exist.
 const LINE: u64 = 1 << 24;
-/// The most rows or columns: indices are kept in 32 bits.
-const SIDE: u64 = u32::MAX as u64 - 1;
-/// Bytes fetched from a file or a decompressor at a time.
-const BUFFER: usize = 1 << 17;
-
-/// Why a Matrix Market file cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MarketError {
-    /// The file cannot be opened, created or written.
-    #[error("cannot {doing} {path}: {source}")]
-    File {
-        /// What was tried.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// What the file holds cannot be read.
-    #[error("{path}: {error}")]
-    InFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong in it.
-        error: Box<MarketError>,
-    },
-    /// Reading failed; of a compressed file, the data may be damaged.
-    #[error("line {line}: reading failed: {source}")]
-    Read {
-        /// The line.
-        line: usize,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// Compressed data end too soon.
-    #[error("line {line}: the compressed data end in the middle: copy or download the file again")]
-    Truncated {
-        /// The line.
-        line: usize,
-    },
-    /// A part of the file is not what it should be.
-    #[error("line {line}: the {part} is {found:?}, expected {expected}")]
-    Malformed {
-        /// The line, or the last one if the file ends before the part.
-        line: usize,
-        /// Which part: a word of the header, the size line, an index, a value, a number of entries.
-        part: &'static str,
-        /// What is there, or its beginning.
-        found: String,
-        /// What may be there.
-        expected: String,
-    },
-    /// The entries do not make a pattern.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// There are not as many values to write as entries.
-    #[error("{found} values given for a pattern of {expected} entries: give one for each")]
-    ValueCount {
-        /// The number of entries.
-        expected: usize,
-        /// The number of values.
-        found: usize,
-    },
-    /// A value to write is infinite or not a number.
-    #[error("the value of entry ({row}, {column}) is {value}: the format has only finite numbers")]
-    NotFinite {
-        /// Its row, counted from 0.
-        row: usize,
-        /// Its column, counted from 0.
-        column: usize,
-        /// The value.
-        value: f64,
-    },
-    /// A matrix to write as symmetric is not.
-    #[error("the matrix is not symmetric ({why}): write it as general")]
-    NotSymmetric {
-        /// What shows it.
-        why: String,
-    },
-    /// Writing failed.
-    #[error("writing failed: {0}")]
-    Write(#[source] io::Error),
-}
+/// The most rows or columns: the pointers to so many columns take 2 GiB.
+const SIDE: u64 = 1 << 28;
 
 /// What a Matrix Market file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -284,14 +202,14 @@ enum Field {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Symmetry {
+pub(super) enum Symmetry {
     General,
     Symmetric,
     Skew,
 }
 
 impl Symmetry {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Symmetry::General => "general",
             Symmetry::Symmetric => "symmetric",
@@ -300,7 +218,7 @@ impl Symmetry {
     }
 
     /// The first row of a column that is in the file.
-    fn first(self, column: usize) -> usize {
+    pub(super) fn first(self, column: usize) -> usize {
         match self {
             Symmetry::General => 0,
             Symmetry::Symmetric => column,
@@ -594,108 +512,4 @@ fn compress<V: Value>(
     }
     col_ptr[ncols] = row_idx.len();
     Ok((Pattern::new(nrows, ncols, col_ptr, row_idx)?, values))
-}
-
-/// Writes a file, gzip if its name ends in `.gz`; `values` are in the pattern's order. Of a
-/// symmetric matrix the lower triangle is written. See [`read_matrix_market`] for an example.
-///
-/// # Errors
-/// As [`write_matrix_market_to`], in which case no file is touched, or if writing fails.
-pub fn write_matrix_market(
-    path: &Path,
-    pattern: &Pattern,
-    values: Option<&[f64]>,
-    symmetric: bool,
-) -> Result<(), MarketError> {
-    check(pattern, values, symmetric)?;
-    let write = || {
-        let mut file = File::create(path)?;
-        if path.as_os_str().as_encoded_bytes().ends_with(b".gz") {
-            let mut gzip = GzEncoder::new(file, Compression::default());
-            write_checked(&mut gzip, pattern, values, symmetric)?;
-            gzip.finish().map(drop)
-        } else {
-            write_checked(&mut file, pattern, values, symmetric)
-        }
-    };
-    write().map_err(|source| MarketError::File { doing: "write", path: path.into(), source })
-}
-
-/// Writes to a writer, which needs no buffer, what [`write_matrix_market`] writes to a file.
-///
-/// ```
-/// use cotangent_sparse::{Pattern, write_matrix_market_to};
-///
-/// let (mut text, p) = (Vec::new(), Pattern::dense(1, 2));
-/// write_matrix_market_to(&mut text, &p, Some(&[0.5, 3.0]), false).unwrap();
-/// let expected = "%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 5e-1\n1 2 3e0\n";
-/// assert_eq!(String::from_utf8(text).unwrap(), expected);
-/// ```
-///
-/// # Errors
-/// If there are not as many finite values as entries, if a symmetric matrix is asked for and pattern
-/// or values are not, or if writing fails.
-pub fn write_matrix_market_to(
-    mut writer: impl Write,
-    pattern: &Pattern,
-    values: Option<&[f64]>,
-    symmetric: bool,
-) -> Result<(), MarketError> {
-    check(pattern, values, symmetric)?;
-    write_checked(&mut writer, pattern, values, symmetric).map_err(MarketError::Write)
-}
-
-/// Whether a matrix can be written and read again without loss.
-fn check(pattern: &Pattern, values: Option<&[f64]>, symmetric: bool) -> Result<(), MarketError> {
-    let expected = pattern.nnz();
-    if let Some(values) = values {
-        if values.len() != expected {
-            return Err(MarketError::ValueCount { expected, found: values.len() });
-        }
-        for ((row, column), &value) in pattern.entries().zip(values) {
-            if !value.is_finite() {
-                return Err(MarketError::NotFinite { row, column, value });
-            }
-        }
-    }
-    if symmetric && pattern.nrows() != pattern.ncols() {
-        let why = format!("{} rows, {} columns", pattern.nrows(), pattern.ncols());
-        return Err(MarketError::NotSymmetric { why });
-    }
-    // Whether the entry across the diagonal is there and has the same value.
-    let repeats = |(place, (row, column)): &(usize, (usize, usize))| {
-        let across = pattern.column(*row).binary_search(column);
-        across.is_ok_and(|i| values.is_none_or(|v| v[pattern.col_ptr()[*row] + i] == v[*place]))
-    };
-    let mut entries = pattern.entries().enumerate();
-    if symmetric && let Some((_, (row, column))) = entries.find(|entry| !repeats(entry)) {
-        let why = format!("entry ({row}, {column}) differs from ({column}, {row})");
-        return Err(MarketError::NotSymmetric { why });
-    }
-    Ok(())
-}
-
-fn write_checked(
-    writer: &mut impl Write,
-    pattern: &Pattern,
-    values: Option<&[f64]>,
-    symmetric: bool,
-) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER, writer);
-    let field = if values.is_some() { "real" } else { "pattern" };
-    let symmetry = if symmetric { Symmetry::Symmetric } else { Symmetry::General };
-    let is_written = |row, column| row >= symmetry.first(column);
-    let entries = pattern.entries().filter(|&(row, column)| is_written(row, column)).count();
-    writeln!(out, "%%MatrixMarket matrix coordinate {field} {}", symmetry.name())?;
-    writeln!(out, "{} {} {entries}", pattern.nrows(), pattern.ncols())?;
-    for (place, (row, column)) in pattern.entries().enumerate() {
-        if is_written(row, column) {
-            write!(out, "{} {}", row + 1, column + 1)?;
-            if let Some(values) = values {
-                write!(out, " {:e}", values[place])?;
-            }
-            out.write_all(b"\n")?;
-        }
-    }
-    out.flush()
 }
