@@ -1,6 +1,8 @@
 //! The `cotangent` command. One file for each verb.
 
+mod color;
 mod ops;
+mod spy;
 mod tour;
 
 use std::process::ExitCode;
@@ -26,6 +28,10 @@ struct Arguments {
 enum Verb {
     /// One function and all that cotangent makes of it, in a minute
     Tour(tour::Arguments),
+    /// Colourings of a sparse matrix: how few products find all its entries
+    Color(color::Arguments),
+    /// A picture of a sparse matrix, in the terminal or as a file
+    Spy(spy::Arguments),
     /// The table of elementary operations: partials, classes, accuracy, singular points
     Ops(ops::Arguments),
 }
@@ -59,6 +65,8 @@ impl From<std::io::Error> for Failure {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::Tour(arguments) => tour::run(&arguments),
+        Verb::Color(arguments) => color::run(&arguments),
+        Verb::Spy(arguments) => spy::run(&arguments),
         Verb::Ops(arguments) => ops::run(&arguments),
     };
     let (message, code) = match outcome {

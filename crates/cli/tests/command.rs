@@ -80,3 +80,83 @@ fn bad_input_is_named_with_a_remedy_and_status_2() {
     assert_eq!(help.status.code(), Some(0));
     assert!(text(&help.stdout).contains("tour"));
 }
+
+/// A file of its own for each test.
+fn file(name: &str, text: &str) -> std::path::PathBuf {
+    let path = std::env::temp_dir().join(format!("cotangent-{}-{name}", std::process::id()));
+    std::fs::write(&path, text).expect("a file");
+    path
+}
+
+const ARROW: &str = "%%MatrixMarket matrix coordinate pattern symmetric\n4 4 7\n1 1\n2 1\n3 1\n4 1\n2 2\n3 3\n4 4\n";
+
+#[test]
+fn a_matrix_is_coloured_and_checked() {
+    let path = file("arrow.mtx", ARROW);
+    let path = path.to_str().expect("UTF-8");
+    let out = cotangent(&[
+        "color",
+        path,
+        "--structure",
+        "symmetric",
+        "--order",
+        "natural,largest-first",
+        "--verify",
+        "--json",
+    ]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let rows: Vec<serde_json::Value> =
+        text(&out.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.len(), 2);
+    for row in &rows {
+        assert_eq!((&row["rows"], &row["nnz"]), (&4.into(), &10.into()));
+        assert_eq!(row["verified"], true);
+        assert_eq!(row["colors"]["total"], 2);
+        assert!(row["seconds"]["order"].as_f64().expect("a number") >= 0.0);
+    }
+    assert_eq!(rows.iter().filter(|row| row["best"] == true).count(), 1);
+    let out = cotangent(&["color", path, "--partition", "auto", "--order", "all"]);
+    assert!(text(&out.stdout).contains("bidirectional"));
+}
+
+#[test]
+fn a_picture_is_drawn_and_written() {
+    let path = file("picture.mtx", ARROW);
+    let path = path.to_str().expect("UTF-8");
+    assert!(text(&cotangent(&["spy", path]).stdout).starts_with("⡟⢍\n"));
+    for (name, start) in [("a.svg", &b"<svg"[..]), ("a.png", b"\x89PNG")] {
+        let target = file(name, "");
+        let out = cotangent(&["spy", path, "--colors", "-o", target.to_str().expect("UTF-8")]);
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        assert!(std::fs::read(&target).expect("written").starts_with(start));
+    }
+    let out = cotangent(&["spy", path, "-o", "picture.bmp"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("must end in .svg or .png"));
+}
+
+#[test]
+fn malformed_matrices_are_named_with_their_line() {
+    let header = "%%MatrixMarket matrix coordinate real general\n";
+    for (name, body, line) in [
+        ("outside.mtx", "2 2 1\n3 1 1.0\n", "line 3"),
+        ("few.mtx", "2 2 2\n1 1 1.0\n", "line 3"),
+        ("nan.mtx", "2 2 1\n1 1 nan\n", "line 3"),
+        ("huge.mtx", "2 2 10000000000\n1 1 1\n", "line 3"),
+        ("size.mtx", "two 2 1\n", "line 2"),
+    ] {
+        let path = file(name, &format!("{header}{body}"));
+        let out = cotangent(&["color", path.to_str().expect("UTF-8")]);
+        assert_eq!(out.status.code(), Some(2), "{name}");
+        assert!(text(&out.stderr).contains(line), "{name}: {}", text(&out.stderr));
+    }
+    let path = file("lopsided.mtx", &format!("{header}2 2 1\n1 2 1.0\n"));
+    let path = path.to_str().expect("UTF-8");
+    let out = cotangent(&["color", path, "--structure", "symmetric"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("(0, 1) has no mirror image"));
+    let out = cotangent(&["color", path, "--structure", "symmetric", "--partition", "row"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert_eq!(cotangent(&["color", path, "--order", "best"]).status.code(), Some(2));
+    assert_eq!(cotangent(&["spy", "/nowhere/to/be/found.mtx"]).status.code(), Some(2));
+}

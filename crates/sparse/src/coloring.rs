@@ -203,17 +203,44 @@ impl Greedy {
         Greedy { orders: vec![order], ..Greedy::default() }
     }
 
+    /// The permutation that an order gives for a problem: of the columns, the rows, or for bidirectional
+    /// colourings the columns and then the rows. [`Order::Given`] takes it.
+    ///
+    /// # Errors
+    /// As [`color`](Greedy::color).
+    pub fn permutation(
+        &self,
+        pattern: &Pattern,
+        problem: Problem,
+        order: &Order,
+    ) -> Result<Vec<u32>, ColoringError> {
+        check_size(pattern)?;
+        let found = match problem {
+            Problem::Column => permutation(&Bipartite::new(pattern), order, self.ties),
+            Problem::Row => permutation(&Bipartite::new(pattern).transposed(), order, self.ties),
+            Problem::Symmetric(_) => {
+                check_symmetric(pattern)?;
+                permutation(&Adjacency::symmetric(pattern), order, self.ties)
+            }
+            Problem::Bidirectional(_) => {
+                permutation(&Adjacency::augmented(pattern), order, self.ties)
+            }
+        };
+        let vertices = match problem {
+            Problem::Row => pattern.nrows(),
+            Problem::Column | Problem::Symmetric(_) => pattern.ncols(),
+            Problem::Bidirectional(_) => pattern.nrows() + pattern.ncols(),
+        };
+        found.ok_or(ColoringError::NotPermutation { vertices })
+    }
+
     /// Colours a pattern.
     ///
     /// # Errors
     /// An unsymmetric pattern for a symmetric problem, a given order that does not fit, no order at
     /// all, or more than 2³¹ entries.
     pub fn color(&self, pattern: &Pattern, problem: Problem) -> Result<Coloring, ColoringError> {
-        let vertices = pattern.nrows().saturating_add(pattern.ncols());
-        let limit = (u32::MAX / 2) as usize;
-        if pattern.nnz() > limit || vertices > limit {
-            return Err(ColoringError::TooLarge { nnz: pattern.nnz(), vertices });
-        }
+        check_size(pattern)?;
         match problem {
             Problem::Column => self.best(&Bipartite::new(pattern), |graph, order| {
                 one_sided(pattern, graph, order, false)
@@ -365,6 +392,15 @@ fn by_appearance(colors: &[u32]) -> Vec<u32> {
             *name
         })
         .collect()
+}
+
+fn check_size(pattern: &Pattern) -> Result<(), ColoringError> {
+    let vertices = pattern.nrows().saturating_add(pattern.ncols());
+    let limit = (u32::MAX / 2) as usize;
+    if pattern.nnz() > limit || vertices > limit {
+        return Err(ColoringError::TooLarge { nnz: pattern.nnz(), vertices });
+    }
+    Ok(())
 }
 
 pub(crate) fn check_symmetric(pattern: &Pattern) -> Result<(), ColoringError> {
