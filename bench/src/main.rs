@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release --manifest-path bench/Cargo.toml -- SUITE [--case substring] [--json]`
 
+mod coloring;
 mod eager;
 mod harness;
 
@@ -28,6 +29,8 @@ struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Suite {
+    /// Sparse Jacobians and colourings.
+    Coloring,
     /// The eager numbers: dual numbers, tape, second-order numbers, tracers.
     Eager,
 }
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut bench = harness::Bench::new(&arguments.case, arguments.json, arguments.milliseconds);
     match arguments.suite {
+        Suite::Coloring => coloring::run(&mut bench),
         Suite::Eager => eager::run(&mut bench),
     }
     bench.finish()

@@ -456,7 +456,7 @@ fn eliminate<S: Scalar>(a: &[S], b: &[S], n: usize) -> Vec<S> {
 }
 
 /// The Brusselator on a periodic N×N grid, species stacked.
-fn brusselator<S: Scalar>(n: usize, x: &[S], y: &mut [S]) {
+pub(crate) fn brusselator<S: Scalar>(n: usize, x: &[S], y: &mut [S]) {
     let (u, v) = x.split_at(n * n);
     let (du, dv) = y.split_at_mut(n * n);
     let alpha = 10.0 * ((n - 1) as f64).powi(2);

@@ -172,3 +172,32 @@ fn second_order_evaluations_allocate_nothing() {
         });
     }
 }
+
+#[test]
+fn sparse_evaluations_allocate_nothing() {
+    use cotangent::coloring::Decompression;
+    use cotangent::{Sparse, prepare_sparse_hessian, prepare_sparse_jacobian};
+    // An arrow, so that both kinds of products are needed.
+    let f = function!(|x: &[S], y: &mut [S; x.len()]| {
+        for i in 1..x.len() {
+            y[i] = x[i].sin() * x[0];
+            y[0] += x[i] * x[i];
+        }
+    });
+    for decompression in [Decompression::Direct, Decompression::Substitution] {
+        let backend = Sparse { decompression, ..Sparse::default() };
+        let prepared = prepare_sparse_jacobian(f, &backend, &point(0.5)).unwrap();
+        let (mut workspace, mut values) =
+            (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
+        allocates_nothing("sparse jacobian", |s| {
+            prepared.jacobian_into(&point(s), &mut values, &mut workspace).unwrap();
+        });
+        let g = function!(|x: &[S]| -> S { x.windows(2).map(|w| (w[0] * w[1]).sin()).sum::<S>() });
+        let prepared = prepare_sparse_hessian(g, &backend, &point(0.5)).unwrap();
+        let (mut workspace, mut values) =
+            (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
+        allocates_nothing("sparse hessian", |s| {
+            prepared.hessian_into(&point(s), &mut values, &mut workspace).unwrap();
+        });
+    }
+}
