@@ -10,7 +10,8 @@ use std::io::Write;
 
 use cotangent::prelude::*;
 use cotangent::{
-    Interval, bounds, check_derivatives, find_nan, hessian_sparsity, jacobian_bounds, operations,
+    Interval, Sparse, bounds, check_derivatives, find_nan, jacobian_bounds, operations,
+    prepare_sparse_hessian,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -79,6 +80,10 @@ struct Bounds {
 struct Sparsity {
     variables: usize,
     nonzeros: usize,
+    /// How many products with vectors give all entries.
+    products: usize,
+    /// The largest difference between the sparse Hessian and the dense one.
+    error: f64,
     #[serde(skip)]
     picture: String,
     /// Row and column of each entry that is not zero.
@@ -177,11 +182,17 @@ impl Sparsity {
     fn new() -> Result<Sparsity, Failure> {
         let f = function!(|x: &[S]| -> S { chain::energy(x) });
         let x = chain::swinging(20);
-        let pattern = hessian_sparsity(&f, &x)?;
+        let prepared = prepare_sparse_hessian(f, &Sparse::default(), &x)?;
+        let pattern = prepared.pattern();
+        let (sparse, dense) = (prepared.hessian(&x)?.to_dense()?, hessian(&f, &Auto, &x)?);
+        let differences =
+            sparse.as_slice().iter().zip(dense.as_slice()).map(|(a, b)| (a - b).abs());
         Ok(Sparsity {
             variables: x.len(),
             nonzeros: pattern.nnz(),
-            picture: cotangent::spy(&pattern, 40),
+            products: prepared.coloring().count(),
+            error: differences.fold(0.0, f64::max),
+            picture: cotangent::spy(pattern, 40),
             entries: pattern.entries().collect(),
         })
     }

@@ -79,13 +79,14 @@ pub(super) fn print(tour: &Tour, out: &mut impl Write) -> io::Result<()> {
 
     let s = &tour.sparsity;
     let share = 100.0 * s.nonzeros as f64 / (s.variables * s.variables) as f64;
-    title(out, "The sparsity pattern of the Hessian, for twenty beads")?;
-    code(out, "println!(\"{}\", spy(&hessian_sparsity(&f, &x)?, 40));")?;
+    title(out, "Its sparse Hessian, for twenty beads")?;
+    code(out, "sparse_hessian(&f, &Sparse::default(), &x)?; spy(&hessian_sparsity(&f, &x)?, 40)")?;
     for line in s.picture.lines() {
         writeln!(out, "  {PICTURE}{line}{PICTURE:#}")?;
     }
     let size = format!("{0} × {0}, {1} entries ({share:.0} %)", s.variables, s.nonzeros);
-    remark(out, &format!("{size}, found without computing a derivative"))?;
+    let products = format!("its entries from {} products with vectors", s.products);
+    remark(out, &format!("{size}, found without computing a derivative; {products}"))?;
 
     title(out, "What the function does, and where it goes wrong")?;
     code(out, "operations(&f, &x)?; find_nan(&f, &x)?")?;

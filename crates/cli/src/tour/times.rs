@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use cotangent::hessian_sparsity;
 use cotangent::prelude::*;
+use cotangent::{Sparse, hessian_sparsity, prepare_sparse_hessian};
 use serde::Serialize;
 
 use super::chain;
@@ -89,6 +89,13 @@ pub(super) fn measure(progress: impl Fn(&str)) -> Result<Vec<Time>, Failure> {
         let mut workspace = product.workspace();
         let time = shortest(|| Ok(product.hvp_into(black_box(&x), &v, &mut g, &mut workspace)?))?;
         add("Hessian times a vector", "as Auto chooses", time);
+
+        let sparse = prepare_sparse_hessian(f, &Sparse::default(), &x)?;
+        let mut workspace = sparse.workspace();
+        let mut entries = vec![0.0; sparse.pattern().nnz()];
+        let time =
+            shortest(|| Ok(sparse.hessian_into(black_box(&x), &mut entries, &mut workspace)?))?;
+        add("Hessian", "sparse, prepared", time);
 
         let time = shortest(|| {
             black_box(hessian_sparsity(&f, black_box(&x))?);
