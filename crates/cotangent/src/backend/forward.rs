@@ -94,7 +94,15 @@ trait Lanes<F, T> {
     fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]);
 
     /// The derivatives along given tangents, as many as there are columns.
-    fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]);
+    /// With a number, the tangents stay: a call with the same number need not set them.
+    fn along_tangents(
+        &mut self,
+        f: &F,
+        tangents: &[T],
+        number: Option<u64>,
+        values: &mut [T],
+        columns: &mut [T],
+    );
 }
 
 /// Between calls all partials of the inputs are zero, but for those of the seeded ones: lane k of the
@@ -103,18 +111,35 @@ trait Lanes<F, T> {
 struct Pass<T, const N: usize, B: Brand> {
     buffers: Buffers<Dual<T, N, B>>,
     seeded: std::ops::Range<usize>,
-    /// Whether tangents are in the partials: a call that does not return leaves them.
+    /// Whether tangents are in the partials: they stay if they have a number, or if a call does not
+    /// return.
     dirty: bool,
+    number: Option<u64>,
 }
 
 impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
     fn new<F: Differentiable>(f: &F, sizes: Sizes) -> Self {
-        Pass { buffers: Buffers::new(f, sizes), seeded: 0..0, dirty: false }
+        Pass { buffers: Buffers::new(f, sizes), seeded: 0..0, dirty: false, number: None }
     }
 
     fn clear(&mut self) {
         self.buffers.x.fill(Dual::fixed(T::zero()));
         self.seeded = 0..0;
+        self.dirty = false;
+        self.number = None;
+    }
+
+    /// Removes tangents that stayed.
+    fn drop_tangents(&mut self) {
+        if self.number.take().is_some() {
+            self.drop_partials();
+        }
+    }
+
+    fn drop_partials(&mut self) {
+        for x in &mut self.buffers.x {
+            x.partials = [T::zero(); N];
+        }
         self.dirty = false;
     }
 
@@ -141,9 +166,15 @@ impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
         for (value, y) in values.iter_mut().zip(y) {
             *value = y.value;
         }
-        for (lane, column) in columns.chunks_mut(y.len().max(1)).enumerate() {
-            for (entry, y) in column.iter_mut().zip(y) {
-                *entry = y.partials[lane];
+        // In blocks that stay in the cache: lane by lane over all outputs, each pass would fetch all
+        // lanes from memory again.
+        const BLOCK: usize = 64;
+        let m = y.len().max(1);
+        for (b, block) in y.chunks(BLOCK).enumerate() {
+            for (lane, column) in columns.chunks_mut(m).enumerate() {
+                for (entry, y) in column[b * BLOCK..].iter_mut().zip(block) {
+                    *entry = y.partials[lane];
+                }
             }
         }
     }
@@ -151,7 +182,7 @@ impl<T: Real, const N: usize, B: Brand> Pass<T, N, B> {
 
 impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<T, N, B> {
     fn load(&mut self, at: Point<'_, T>) {
-        if self.dirty {
+        if self.dirty && self.number.is_none() {
             self.clear();
         }
         for (to, from) in self.buffers.x.iter_mut().zip(at.x) {
@@ -167,26 +198,37 @@ impl<F: Differentiable, T: Real, const N: usize, B: Brand> Lanes<F, T> for Pass<
     }
 
     fn along_inputs(&mut self, f: &F, first: usize, values: &mut [T], columns: &mut [T]) {
+        self.drop_tangents();
         let lanes = columns.len() / self.buffers.y.len().max(1);
         self.seed(first..first + lanes);
         self.buffers.call(f);
         self.store(values, columns);
     }
 
-    fn along_tangents(&mut self, f: &F, tangents: &[T], values: &mut [T], columns: &mut [T]) {
-        self.seed(0..0);
-        self.dirty = true;
-        let n = self.buffers.x.len();
-        for (i, x) in self.buffers.x.iter_mut().enumerate() {
-            for lane in 0..N {
-                x.partials[lane] = tangents.get(lane * n + i).copied().unwrap_or_else(T::zero);
+    fn along_tangents(
+        &mut self,
+        f: &F,
+        tangents: &[T],
+        number: Option<u64>,
+        values: &mut [T],
+        columns: &mut [T],
+    ) {
+        if self.number.is_none() || self.number != number {
+            self.drop_tangents();
+            self.seed(0..0);
+            self.dirty = true;
+            let n = self.buffers.x.len();
+            for (i, x) in self.buffers.x.iter_mut().enumerate() {
+                for lane in 0..N {
+                    x.partials[lane] = tangents.get(lane * n + i).copied().unwrap_or_else(T::zero);
+                }
             }
+            self.number = number;
         }
         self.buffers.call(f);
-        for x in &mut self.buffers.x {
-            x.partials = [T::zero(); N];
+        if self.number.is_none() {
+            self.drop_partials();
         }
-        self.dirty = false;
         self.store(values, columns);
     }
 }
@@ -217,6 +259,8 @@ struct Sweep<'a, F, T> {
     at: Point<'a, T>,
     /// Along the inputs if there are none.
     tangents: Option<&'a [T]>,
+    /// The number of tangents that are the same each time, if one chunk holds them.
+    number: Option<u64>,
     inputs: usize,
     outputs: usize,
 }
@@ -229,7 +273,7 @@ impl<F: Differentiable, T: Real> Sweep<'_, F, T> {
             None => lanes.along_inputs(self.f, first, values, columns),
             Some(tangents) => {
                 let tangents = &tangents[first * self.inputs..(first + count) * self.inputs];
-                lanes.along_tangents(self.f, tangents, values, columns);
+                lanes.along_tangents(self.f, tangents, self.number, values, columns);
             }
         }
     }
@@ -247,8 +291,10 @@ impl<F: Differentiable, T: Real> Sweep<'_, F, T> {
         self.run(lanes, first, values, columns);
         if any_nan(columns) {
             Lanes::<F, T>::load(guarded, self.at);
+            // One at a time, so that none of them stays.
+            let anew = Sweep { number: None, ..*self };
             for (i, column) in columns.chunks_mut(self.outputs).enumerate() {
-                self.run(guarded, first + i, values, column);
+                anew.run(guarded, first + i, values, column);
             }
         }
     }
@@ -261,7 +307,7 @@ impl<F: Differentiable> ForwardEngine<F> {
         tangents: Option<&'a [T]>,
     ) -> Sweep<'a, F, T> {
         let Sizes { inputs, outputs, .. } = self.sizes;
-        Sweep { f: &self.f, at, tangents, inputs, outputs }
+        Sweep { f: &self.f, at, tangents, number: None, inputs, outputs }
     }
 
     /// All columns, a chunk at a time.
@@ -328,6 +374,20 @@ impl<F: Differentiable, T: Real> Engine<T> for ForwardEngine<F> {
         workspace: &mut Self::Workspace,
     ) -> Result<(), Error> {
         self.columns(&self.sweep(at, Some(tangents)), values, images, workspace)
+    }
+
+    fn pushforward_again(
+        &self,
+        at: Point<'_, T>,
+        tangents: &[T],
+        number: u64,
+        values: &mut [T],
+        images: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        let single = tangents.len() <= self.chunk * self.sizes.inputs;
+        let sweep = Sweep { number: single.then_some(number), ..self.sweep(at, Some(tangents)) };
+        self.columns(&sweep, values, images, workspace)
     }
 
     /// The Jacobian, a chunk of columns at a time, each weighted by the cotangents.

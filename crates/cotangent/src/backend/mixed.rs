@@ -133,6 +133,18 @@ impl<T: Real, A: Engine<T>, B: Engine<T>> Engine<T> for MixedEngine<A, B> {
         self.forward.pushforward(at, tangents, values, images, workspace)
     }
 
+    fn pushforward_again(
+        &self,
+        at: Point<'_, T>,
+        tangents: &[T],
+        number: u64,
+        values: &mut [T],
+        images: &mut [T],
+        (workspace, _): &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        self.forward.pushforward_again(at, tangents, number, values, images, workspace)
+    }
+
     fn pullback(
         &self,
         at: Point<'_, T>,

@@ -86,6 +86,23 @@ pub trait Engine<T: Real> {
         workspace: &mut Self::Workspace,
     ) -> Result<(), Error>;
 
+    /// [`pushforward`](Engine::pushforward) with tangents that are the same at each call with this
+    /// number: an engine may keep them in the workspace.
+    ///
+    /// # Errors
+    /// What the function raised.
+    fn pushforward_again(
+        &self,
+        at: Point<'_, T>,
+        tangents: &[T],
+        _number: u64,
+        values: &mut [T],
+        images: &mut [T],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        self.pushforward(at, tangents, values, images, workspace)
+    }
+
     /// The outputs and the products of the transposed Jacobian with cotangents.
     ///
     /// # Errors

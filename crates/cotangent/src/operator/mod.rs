@@ -91,6 +91,11 @@ impl<E, T: Real> Prepared<E, T> {
         Prepared { engine, id: NEXT.fetch_add(1, Ordering::Relaxed), sample }
     }
 
+    /// The number that tells it from all others.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     pub(crate) fn sample(&self) -> Point<'_, T> {
         Point { x: &self.sample.0, constants: &self.sample.1 }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cotangent_sparse::{Coloring, Pattern, Plan, Problem};
 
-use super::jacobian::{SparseWorkspace, random_vector};
+use super::jacobian::SparseWorkspace;
+use super::verify::{near, random_vector, wrong_row};
 use super::{Detector, Sparse, SparseMatrix};
 use crate::backend::{SecondOrderBackend, SecondOrderEngine};
 use crate::error::{Error, check_size};
@@ -175,24 +176,12 @@ impl<T: Real, E: SecondOrderEngine<T>> PreparedSparseHessian<E, T> {
         let (mut gradient, mut direct) = (vec![T::zero(); n], vec![T::zero(); n]);
         let mut room = engine.workspace();
         engine.hvp(at, &vector, &mut gradient, &mut direct, &mut room)?;
-        let (mut product, mut size) = (vec![T::zero(); n], vec![T::zero(); n]);
-        for (i, j, v) in matrix.entries() {
-            product[i] += v * vector[j];
-            size[i] += (v * vector[j]).abs();
-        }
-        let tolerance = T::constant(1e3 * T::precision().epsilon);
-        let differs = |i: &usize| {
-            !((product[*i] - direct[*i]).abs() <= tolerance * (size[*i] + direct[*i].abs()))
-        };
-        let Some(row) = (0..n).find(differs) else { return Ok(()) };
+        let Some(row) = wrong_row(&matrix, &vector, &direct) else { return Ok(()) };
         // The row is a column, too.
         let mut unit = vec![T::zero(); n];
         unit[row] = T::one();
         engine.hvp(at, &unit, &mut gradient, &mut direct, &mut room)?;
-        let wrong = |j: &usize| {
-            let (a, b) = (direct[*j], matrix[(row, *j)]);
-            !((a - b).abs() <= tolerance * (a.abs() + b.abs()))
-        };
+        let wrong = |j: &usize| !near(direct[*j], matrix[(row, *j)], T::zero());
         // Another row may be the one that is wrong, if this one only suffered from it.
         let column = (0..n).find(wrong).unwrap_or(row);
         Err(Error::MissingEntry { row, column })

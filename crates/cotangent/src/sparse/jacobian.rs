@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cotangent_sparse::{Coloring, Pattern, Plan, Problem};
 
+use super::verify::{near, random_vector, wrong_row};
 use super::{Detector, Sparse, SparseMatrix};
 use crate::backend::{Backend, Engine, ProductCosts};
 use crate::error::{Error, check_size};
@@ -265,7 +266,8 @@ impl<T: Real, E: Engine<T>> PreparedSparseJacobian<E, T> {
         let (images, gradients) =
             products.split_at_mut(tangents.len() / sizes.inputs * sizes.outputs);
         if !tangents.is_empty() {
-            engine.pushforward(at, tangents, values, images, room)?;
+            let number = self.prepared.id();
+            engine.pushforward_again(at, tangents, number, values, images, room)?;
         }
         if !cotangents.is_empty() {
             engine.pullback(at, cotangents, values, gradients, room)?;
@@ -289,43 +291,17 @@ impl<T: Real, E: Engine<T>> PreparedSparseJacobian<E, T> {
             (vec![T::zero(); sizes.outputs], vec![T::zero(); sizes.outputs]);
         let mut room = engine.workspace();
         engine.pushforward(at, &vector, &mut values, &mut direct, &mut room)?;
-        let (mut product, mut size) =
-            (vec![T::zero(); sizes.outputs], vec![T::zero(); sizes.outputs]);
-        for (i, j, v) in matrix.entries() {
-            product[i] += v * vector[j];
-            size[i] += (v * vector[j]).abs();
-        }
-        let tolerance = T::constant(1e3 * T::precision().epsilon);
-        let differs = |i: &usize| {
-            !((product[*i] - direct[*i]).abs() <= tolerance * (size[*i] + direct[*i].abs()))
-        };
-        let Some(row) = (0..sizes.outputs).find(differs) else { return Ok(()) };
+        let Some(row) = wrong_row(&matrix, &vector, &direct) else { return Ok(()) };
         // Which entry of the row it is takes the whole row.
         let mut unit = vec![T::zero(); sizes.inputs];
         for column in 0..sizes.inputs {
             unit[column] = T::one();
             engine.pushforward(at, &unit, &mut values, &mut direct, &mut room)?;
             unit[column] = T::zero();
-            let near = (direct[row] - matrix[(row, column)]).abs()
-                <= tolerance * (direct[row].abs() + matrix[(row, column)].abs());
-            if !near {
+            if !near(direct[row], matrix[(row, column)], T::zero()) {
                 return Err(Error::MissingEntry { row, column });
             }
         }
         Ok(())
     }
-}
-
-/// Numbers between 1 and 2, which cancel nothing.
-pub(super) fn random_vector<T: Real>(seed: u64, n: usize) -> Vec<T> {
-    let mut state = seed | 1;
-    (0..n)
-        .map(|_| {
-            // Marsaglia's xorshift (2003).
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            T::constant(1.0 + (state >> 40) as f64 / (1u64 << 24) as f64)
-        })
-        .collect()
 }

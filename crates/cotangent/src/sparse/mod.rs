@@ -8,13 +8,14 @@ mod detector;
 mod hessian;
 mod jacobian;
 mod matrix;
+mod verify;
 
 pub use detector::{Detector, Given, Probe, Tracer, Union};
 pub use hessian::{PreparedSparseHessian, prepare_sparse_hessian, sparse_hessian};
 pub use jacobian::{PreparedSparseJacobian, prepare_sparse_jacobian, sparse_jacobian};
 pub use matrix::SparseMatrix;
 
-use cotangent_sparse::{Decompression, Greedy, Order};
+use cotangent_sparse::{Decompression, Greedy};
 
 use crate::backend::{Forward, Mixed, Reverse};
 
@@ -45,7 +46,7 @@ pub struct Sparse<B = Mixed<Forward, Reverse>, D = Tracer> {
     pub inner: B,
     /// What finds the pattern.
     pub detector: D,
-    /// How it is coloured.
+    /// How it is coloured; by default in the natural order.
     pub coloring: Greedy,
     /// How the entries of Hessians, and of Jacobians coloured by rows and columns together, are found.
     pub decompression: Decompression,
@@ -60,13 +61,12 @@ impl Default for Sparse {
 impl<B, D> Sparse<B, D> {
     /// A backend and a detector, with the colouring that is right for most.
     pub fn new(inner: B, detector: D) -> Self {
-        // Natural and largest-first orders are linear in the entries; dense lines last is what
-        // bidirectional colourings need.
-        let orders = vec![Order::Natural, Order::LargestFirst, Order::IncreasingDegree];
+        // One order: each more costs as much as detecting the pattern. For many evaluations, give
+        // several.
         Sparse {
             inner,
             detector,
-            coloring: Greedy { orders, postprocess: true, ..Greedy::default() },
+            coloring: Greedy { postprocess: true, ..Greedy::default() },
             decompression: Decompression::Direct,
         }
     }
