@@ -2,7 +2,10 @@
 
 use cotangent::coloring::{Decompression, Greedy, Order, Pattern, Problem};
 use cotangent::prelude::*;
-use cotangent::{Sparse, Tracer, jacobian_sparsity, prepare_sparse_jacobian, sparse_jacobian};
+use cotangent::{
+    Sparse, Tracer, edge_pushing, jacobian_sparsity, prepare_sparse_hessian,
+    prepare_sparse_jacobian, sparse_hessian, sparse_jacobian,
+};
 
 use crate::eager::brusselator;
 use crate::harness::{Bench, contender};
@@ -12,7 +15,64 @@ const SUITE: &str = "coloring";
 /// Runs all cases of the suite.
 pub fn run(bench: &mut Bench) {
     brusselator_jacobians(bench);
+    hessians(bench);
     grids(bench);
+}
+
+/// Edge pushing, which records and sweeps once, beside coloured Hessians, from scratch and prepared.
+fn hessians(bench: &mut Bench) {
+    const N: usize = 1024;
+    let x: Vec<f64> = (0..N).map(|i| 0.5 + 0.3 * (i as f64 * 0.7).sin()).collect();
+    macro_rules! case {
+        ($name:literal, $f:expr) => {
+            let f = $f;
+            let backend = Sparse::default();
+            let prepared = prepare_sparse_hessian(f, &backend, &x).expect("no branches on values");
+            let (mut workspace, mut h) =
+                (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
+            let ours = contender("cotangent, edge pushing", || {
+                edge_pushing(&f, &x).expect("a valid point").0
+            });
+            let references = vec![
+                (
+                    contender("coloured, from scratch", || {
+                        sparse_hessian(&f, &backend, &x).expect("no branches on values").values()[0]
+                    }),
+                    None,
+                ),
+                (
+                    contender("coloured, prepared", || {
+                        prepared.hessian_into(&x, &mut h, &mut workspace).expect("a valid point");
+                    }),
+                    None,
+                ),
+            ];
+            bench.compare(SUITE, $name, N, ours, references);
+        };
+    }
+    case!(
+        "hessian of a chain",
+        function!(|x: &[S]| -> S {
+            x.windows(2)
+                .map(|w| (w[1] - w[0] * w[0]).powi(2) * 100.0 + (w[0] - 1.0).powi(2))
+                .sum::<S>()
+        })
+    );
+    case!(
+        "hessian of a grid",
+        function!(|x: &[S]| -> S {
+            (0..x.len())
+                .map(|i| {
+                    let (right, up) = (x[(i + 1) % x.len()], x[(i + 32) % x.len()]);
+                    (x[i] * right).sin() + (x[i] * up).cos()
+                })
+                .sum::<S>()
+        })
+    );
+    case!(
+        "hessian of an arrowhead",
+        function!(|x: &[S]| -> S { x[1..].iter().map(|v| (*v * x[0]).sin()).sum::<S>() })
+    );
 }
 
 /// One-shot (detection, colouring and values), prepared (values only), and dense forward mode.

@@ -17,6 +17,7 @@
 //!   [`pushforward`], [`pullback`], [`hvp`], [`taylor`]; each with the value, in place, and prepared for
 //!   many evaluations ([`prepare_gradient`] …).
 //! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`].
+//! - **Sparse**: [`sparse_jacobian`], [`sparse_hessian`] by [`Sparse`] backends, [`edge_pushing`].
 //! - **Analyses**: [`bounds`], [`jacobian_sparsity`], [`hessian_sparsity`], [`operations`], [`find_nan`].
 //! - **Own derivatives**: [`Rule`], [`check_rule`]; **checks**: [`check_derivatives`].
 //!

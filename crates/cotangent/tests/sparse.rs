@@ -239,3 +239,84 @@ fn sparse_derivatives_are_shared_between_threads() {
     let wrong = prepared.jacobian_into(&x, &mut [0.0; 3], &mut workspace).unwrap_err();
     assert!(wrong.to_string().contains("the entries has 3"), "{wrong}");
 }
+
+/// A random program: operations on values picked among the inputs and all results before.
+fn random_program<S: Scalar>(seed: u64, x: &[S]) -> S {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut values = x.to_vec();
+    for _ in 0..40 {
+        let (a, b) = (values[rng.usize(..values.len())], values[rng.usize(..values.len())]);
+        let c = values[rng.usize(..values.len())];
+        values.push(
+            match rng.u8(..14) {
+                0 => a + b,
+                1 => a - b,
+                2 => a * b,
+                3 => a * a,
+                4 => a.sin() * 0.7,
+                5 => (a * a + b * b + 1.0).sqrt(),
+                6 => a / (b * b + 1.0),
+                7 => (a * 0.1).tanh(),
+                8 => a.mul_add(b, c) * 0.1,
+                9 => S::select(a.less(b), a * 0.5, b * c * 0.2),
+                10 => (a * a + 1.0).ln(),
+                11 => (a * a + 0.5).powf(b.tanh()),
+                12 => a.hypot(b * b + 1.0),
+                _ => a * -2.5,
+            } * 0.5,
+        );
+    }
+    values.iter().rev().take(8).copied().sum::<S>()
+}
+
+#[test]
+fn edge_pushing_equals_the_dense_and_the_coloured_hessian_on_random_programs() {
+    for seed in 0..200 {
+        let f = function!([seed: u64] |x: &[S]| -> S { random_program(seed, x) });
+        let x = point(2 + seed as usize % 7);
+        let (value, g, h) = cotangent::edge_pushing(&f, &x).unwrap();
+        let (expected, gradient, dense) = value_gradient_and_hessian(
+            &f,
+            &SecondOrder { outer: Forward::default(), inner: Forward::default() },
+            &x,
+        )
+        .unwrap();
+        assert!((value - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{seed}");
+        for (a, b) in g.iter().zip(&gradient) {
+            assert!((a - b).abs() <= 1e-10 * (1.0 + b.abs()), "{seed}: {a} for {b}");
+        }
+        same(&h, &dense, 1e-9);
+        let global = cotangent::hessian_sparsity(&f, &x).unwrap();
+        for (i, j) in h.pattern().entries() {
+            assert!(global.contains(i, j), "{seed}: ({i}, {j})");
+        }
+        same(&sparse_hessian(&f, &Sparse::default(), &x).unwrap(), &dense, 1e-9);
+    }
+}
+
+#[test]
+fn edge_pushing_of_long_chains_grids_and_arrows() {
+    let n = 60;
+    let x = point(n);
+    macro_rules! check {
+        ($f:expr) => {
+            let f = $f;
+            let (_, _, h) = cotangent::edge_pushing(&f, &x).unwrap();
+            same(&h, &hessian(&f, &Auto, &x).unwrap(), 1e-11);
+            assert!(h.pattern().nnz() < n * n / 2);
+        };
+    }
+    check!(function!(|x: &[S]| -> S {
+        x.windows(2).map(|w| (w[1] - w[0] * w[0]).powi(2) * 100.0 + (w[0] - 1.0).powi(2)).sum::<S>()
+    }));
+    check!(function!(|x: &[S]| -> S {
+        (0..x.len()).map(|i| (x[i] * x[(i + 1) % x.len()] * x[(i + 10) % x.len()]).sin()).sum::<S>()
+    }));
+    check!(function!(|x: &[S]| -> S { x[1..].iter().map(|v| (*v * x[0]).exp()).sum::<S>() }));
+    // A function with constants, and one without second derivatives.
+    let f = function!(|x: &[S], constant p| -> S { x[0] * x[0] * p[0] + x[1] });
+    let (value, _, h) = cotangent::edge_pushing(&f, (&[3.0, 1.0], &[5.0])).unwrap();
+    assert_eq!((value, h[(0, 0)], h.pattern().nnz()), (46.0, 10.0, 1));
+    let array = function!(|x: &[S]| -> S { cotangent::linalg::sum(x) });
+    assert!(cotangent::edge_pushing(&array, &x).is_err());
+}

@@ -5,12 +5,14 @@
 //! the plan once for many evaluations.
 
 mod detector;
+mod edge;
 mod hessian;
 mod jacobian;
 mod matrix;
 mod verify;
 
 pub use detector::{Detector, Given, Probe, Tracer, Union};
+pub use edge::edge_pushing;
 pub use hessian::{PreparedSparseHessian, prepare_sparse_hessian, sparse_hessian};
 pub use jacobian::{PreparedSparseJacobian, prepare_sparse_jacobian, sparse_jacobian};
 pub use matrix::SparseMatrix;

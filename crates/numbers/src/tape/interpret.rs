@@ -102,6 +102,14 @@ impl Instructions {
         }
     }
 
+    pub(super) fn codes(&self) -> &[Code] {
+        &self.codes
+    }
+
+    pub(super) fn operands(&self, node: usize) -> [u32; 2] {
+        self.operands[node]
+    }
+
     /// The number of comparisons that fixed a branch.
     pub(super) fn guards(&self) -> usize {
         self.guards.len()

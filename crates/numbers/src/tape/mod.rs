@@ -15,6 +15,7 @@
 //! [`Elementary::array`]: cotangent_ops::Elementary::array
 
 mod block;
+mod edge;
 mod interpret;
 mod listing;
 mod program;
@@ -22,6 +23,7 @@ mod record;
 mod sweep;
 mod var;
 
+pub use edge::EdgePushing;
 pub use program::{Program, Replay};
 pub use record::Tape;
 pub use var::{Var, VarMask};

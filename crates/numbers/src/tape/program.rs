@@ -7,7 +7,7 @@ use cotangent_ops::{Elementary, Primitive, Scalar};
 
 use super::block::{AnyPrimitive, Block, Erased, Recorded, Slots, gather};
 use super::interpret::{Instructions, Keep, operand};
-use super::listing::Operand;
+use super::listing::{Code, Operand};
 use super::record::{Node, Tape};
 use super::sweep;
 use super::var::Var;
@@ -156,7 +156,46 @@ impl Program {
         self.instructions.guards()
     }
 
-    fn check(&self, what: &'static str, expected: usize, found: usize) -> Result<(), Fault> {
+    pub(super) fn codes(&self) -> &[Code] {
+        self.instructions.codes()
+    }
+
+    pub(super) fn operands(&self, node: usize) -> [u32; 2] {
+        self.instructions.operands(node)
+    }
+
+    /// The name of an array operation, if there is one.
+    pub(super) fn first_array(&self) -> Option<String> {
+        let name = |block: &Array| Primitive::name(&Erased(block.primitive.clone())).to_string();
+        self.blocks.first().map(name)
+    }
+
+    /// Computes all values at a point.
+    pub(super) fn run_values(
+        &self,
+        x: &[f64],
+        values: &mut Vec<f64>,
+        masks: &mut Vec<bool>,
+    ) -> Option<Fault> {
+        let mut keep = ValuesOnly { operands: Vec::new() };
+        self.instructions.run(x, &self.blocks, values, masks, &mut keep)
+    }
+
+    /// Adds the weights of the outputs to their cotangents.
+    pub(super) fn weigh<T: Elementary>(&self, weights: &[T], adjoints: &mut [T]) {
+        for (output, weight) in self.outputs.iter().zip(weights) {
+            if let Operand::Slot(slot) = output {
+                adjoints[*slot as usize] += *weight;
+            }
+        }
+    }
+
+    pub(super) fn check(
+        &self,
+        what: &'static str,
+        expected: usize,
+        found: usize,
+    ) -> Result<(), Fault> {
         if expected == found {
             return Ok(());
         }
@@ -218,7 +257,7 @@ impl Program {
         if replay.of == Some(self.id) { Ok(()) } else { Err(Fault::NoReplay) }
     }
 
-    fn store<S: Elementary>(&self, values: &[S], y: &mut [S]) {
+    pub(super) fn store<S: Elementary>(&self, values: &[S], y: &mut [S]) {
         for (y, output) in y.iter_mut().zip(&self.outputs) {
             *y = operand(*output, values);
         }
@@ -249,11 +288,7 @@ impl Program {
         let Replay { nodes, blocks, adjoints, scratch, .. } = replay;
         adjoints.clear();
         adjoints.resize(self.slots, T::zero());
-        for (output, weight) in self.outputs.iter().zip(weights) {
-            if let Operand::Slot(slot) = output {
-                adjoints[*slot as usize] += *weight;
-            }
-        }
+        self.weigh(weights, adjoints);
         sweep::reverse(nodes, blocks, self.inputs, self.slots, adjoints, scratch);
         Ok(&adjoints[..self.inputs])
     }
