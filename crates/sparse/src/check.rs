@@ -16,6 +16,18 @@ pub enum Invalid {
         /// How many there are.
         found: usize,
     },
+    /// A colour that cannot be needed.
+    #[error("{what} have the colour {color} at {index}, but {most} colours are always enough")]
+    Color {
+        /// Rows or columns.
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// Its colour.
+        color: u32,
+        /// The most colours there can be use of.
+        most: usize,
+    },
     /// Two columns (rows) of one colour share a row (column).
     #[error(
         "{what}s {first} and {second} have colour {color}, but share the entry's other index {at}"

@@ -99,6 +99,20 @@ pub enum ColoringError {
         /// How many vertices there are.
         vertices: usize,
     },
+    /// Colours that were given and do not do.
+    #[error("the given colours are not valid: {0}")]
+    Given(crate::Invalid),
+    /// A search for the fewest colours that takes too long.
+    #[error("the fewest colours were not found in {steps} steps; allow more, or colour greedily")]
+    TooHard {
+        /// How many were allowed.
+        steps: u64,
+    },
+    /// A problem whose fewest colours are not searched for.
+    #[error(
+        "bidirectional colourings with the fewest colours are not searched for; colour greedily"
+    )]
+    NoExact,
     /// No order to try.
     #[error("no order was given; the natural one always is a choice")]
     NoOrder,
@@ -139,6 +153,65 @@ pub struct Coloring {
 }
 
 impl Coloring {
+    /// A colouring from colours of your own: of the columns (of the rows for [`Problem::Row`]), from 1.
+    ///
+    /// ```
+    /// use cotangent_sparse::{Coloring, Pattern, Problem};
+    ///
+    /// let p = Pattern::from_rows(3, 3, |i| [i]).unwrap();
+    /// assert_eq!(Coloring::given(&p, Problem::Column, &[1, 1, 1])?.count(), 1);
+    /// let wrong = Coloring::given(&Pattern::dense(1, 2), Problem::Column, &[1, 1]).unwrap_err();
+    /// assert!(wrong.to_string().contains("columns 0 and 1 have colour 1"), "{wrong}");
+    /// # Ok::<(), cotangent_sparse::ColoringError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If they do not determine the entries, and for bidirectional problems.
+    pub fn given(
+        pattern: &Pattern,
+        problem: Problem,
+        colors: &[u32],
+    ) -> Result<Coloring, ColoringError> {
+        check_size(pattern)?;
+        let (m, n) = (pattern.nrows(), pattern.ncols());
+        let (what, expected) = if problem == Problem::Row { ("rows", m) } else { ("columns", n) };
+        if colors.len() != expected {
+            let found = colors.len();
+            return Err(ColoringError::Given(crate::Invalid::Size { what, expected, found }));
+        }
+        // A colour beyond the number of vertices is a slip, and would cost memory.
+        if let Some((index, &color)) =
+            colors.iter().enumerate().find(|(_, c)| **c as usize > expected)
+        {
+            let most = expected;
+            return Err(ColoringError::Given(crate::Invalid::Color { what, index, color, most }));
+        }
+        let (columns, rows) = match problem {
+            Problem::Row => (vec![0; n], colors.to_vec()),
+            Problem::Column => (colors.to_vec(), vec![0; m]),
+            Problem::Symmetric(_) => {
+                check_symmetric(pattern)?;
+                (colors.to_vec(), vec![0; m])
+            }
+            Problem::Bidirectional(_) => return Err(ColoringError::NoExact),
+        };
+        let mut coloring = Coloring {
+            problem,
+            column_count: most(&columns),
+            row_count: most(&rows),
+            columns,
+            rows,
+            order: Order::Natural,
+            recovery: if problem == Problem::Row { Recovery::Rows } else { Recovery::Columns },
+            nnz: pattern.nnz(),
+        };
+        crate::check_coloring(pattern, &coloring).map_err(ColoringError::Given)?;
+        if let Problem::Symmetric(decompression) = problem {
+            coloring.recovery = symmetric_recovery(pattern, colors, decompression)?;
+        }
+        Ok(coloring)
+    }
+
     /// What was coloured.
     pub fn problem(&self) -> Problem {
         self.problem
@@ -183,6 +256,37 @@ impl Coloring {
     pub fn row_groups(&self) -> Vec<Vec<usize>> {
         groups(&self.rows, self.row_count)
     }
+}
+
+/// The stars or trees of colours that determine the entries.
+fn symmetric_recovery(
+    pattern: &Pattern,
+    colors: &[u32],
+    decompression: Decompression,
+) -> Result<Recovery, ColoringError> {
+    let graph = Adjacency::symmetric(pattern);
+    // Colours can determine the entries without being a star or an acyclic colouring, if the diagonal has
+    // gaps; there are then no stars or trees to read them from.
+    for v in 0..graph.len() as u32 {
+        let own = colors[v as usize];
+        let bad = graph.of(v).iter().find(|(w, _)| own == 0 || colors[*w as usize] == own);
+        if let Some((w, _)) = bad {
+            let (row, column) = (v as usize, *w as usize);
+            return Err(ColoringError::Given(crate::Invalid::Hidden { row, column }));
+        }
+    }
+    let order: Vec<u32> = (0..graph.len() as u32).collect();
+    Ok(match decompression {
+        Decompression::Direct => Recovery::Stars(star::color(&graph, &order, Some(colors)).1),
+        Decompression::Substitution => {
+            let trees = acyclic::color(&graph, &order, Some(colors)).1;
+            if trees.steps.len() != graph.edges {
+                let (row, column) = pattern.entries().next().unwrap_or((0, 0));
+                return Err(ColoringError::Given(crate::Invalid::Unreachable { row, column }));
+            }
+            Recovery::Trees(trees)
+        }
+    })
 }
 
 fn groups(colors: &[u32], count: u32) -> Vec<Vec<usize>> {
@@ -319,14 +423,14 @@ impl Greedy {
     ) -> (Vec<u32>, Recovery) {
         match decompression {
             Decompression::Direct => {
-                let (mut colors, mut stars) = star::color(graph, order);
+                let (mut colors, mut stars) = star::color(graph, order, None);
                 if self.postprocess {
                     neutral::neutralise_stars(graph, &mut colors, &mut stars, diagonal);
                 }
                 (colors, Recovery::Stars(stars))
             }
             Decompression::Substitution => {
-                let (mut colors, mut trees) = acyclic::color(graph, order);
+                let (mut colors, mut trees) = acyclic::color(graph, order, None);
                 if self.postprocess {
                     neutral::neutralise_trees(&mut colors, &mut trees, diagonal);
                 }

@@ -20,9 +20,11 @@
 //! This crate knows nothing of derivatives or of the rest of cotangent.
 
 mod acyclic;
+mod algebra;
 mod check;
 mod coloring;
 mod cover;
+mod exact;
 mod graph;
 mod matrix_market;
 mod neutral;
@@ -35,6 +37,7 @@ mod star;
 
 pub use check::{Invalid, Products, check_coloring, check_columns, recover};
 pub use coloring::{Coloring, ColoringError, Decompression, Greedy, Problem};
+pub use exact::Exact;
 pub use matrix_market::{
     MarketError, MatrixMarket, parse_matrix_market, read_matrix_market, write_matrix_market,
     write_matrix_market_to,

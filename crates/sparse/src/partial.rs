@@ -45,6 +45,11 @@ pub(crate) fn color_without(graph: &Bipartite, absent: &[bool]) -> Vec<u32> {
     colors
 }
 
+/// Room for colours: a few to begin with, or as many as are given.
+pub(crate) fn room(given: Option<&[u32]>) -> usize {
+    given.map_or(16, |colors| colors.iter().copied().max().unwrap_or(0) as usize + 2)
+}
+
 /// The smallest colour that v has not forbidden; there is room for one more afterwards.
 #[inline(always)]
 pub(crate) fn smallest(forbidden: &mut Vec<u32>, v: u32) -> u32 {

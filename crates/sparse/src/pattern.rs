@@ -32,6 +32,14 @@ pub enum PatternError {
         /// The number of columns.
         ncols: usize,
     },
+    /// Names of rows or columns that are no permutation.
+    #[error("the new places of the {what} are not a permutation of 0 to {size} (exclusive)")]
+    NotPermutation {
+        /// Rows or columns.
+        what: &'static str,
+        /// How many there are.
+        size: usize,
+    },
     /// The rows of a column are not in rising order.
     #[error("the rows of column {column} are not strictly rising")]
     Unsorted {

@@ -4,7 +4,7 @@
 //! colour.
 
 use crate::graph::Adjacency;
-use crate::partial::smallest;
+use crate::partial::{room, smallest};
 
 const NONE: u32 = u32::MAX;
 
@@ -18,19 +18,20 @@ pub(crate) struct Stars {
     pub(crate) single: Vec<bool>,
 }
 
-/// Colours the vertices in this order (Gebremedhin, Tarafdar, Manne, Pothen 2007, algorithm 4.1).
-pub(crate) fn color(graph: &Adjacency, order: &[u32]) -> (Vec<u32>, Stars) {
+/// Colours the vertices in this order (Gebremedhin, Tarafdar, Manne, Pothen 2007, algorithm 4.1). Colours
+/// that are given are taken as they are: the stars are then right if the colours are.
+pub(crate) fn color(graph: &Adjacency, order: &[u32], given: Option<&[u32]>) -> (Vec<u32>, Stars) {
     let n = graph.len();
     let mut state = Star {
         graph,
         colors: vec![0; n],
-        forbidden: vec![NONE; 16],
-        first: vec![(NONE, NONE, NONE); 16],
+        forbidden: vec![NONE; room(given)],
+        first: vec![(NONE, NONE, NONE); room(given)],
         treated: vec![NONE; n],
         stars: Stars { star: vec![NONE; graph.edges], hub: Vec::new(), single: Vec::new() },
     };
     for &v in order {
-        state.visit(v);
+        state.visit(v, given.map(|colors| colors[v as usize]));
     }
     (state.colors, state.stars)
 }
@@ -46,7 +47,7 @@ struct Star<'g> {
 }
 
 impl Star<'_> {
-    fn visit(&mut self, v: u32) {
+    fn visit(&mut self, v: u32, given: Option<u32>) {
         let graph = self.graph;
         for &(w, edge) in graph.of(v) {
             let color = self.colors[w as usize];
@@ -74,7 +75,7 @@ impl Star<'_> {
                 }
             }
         }
-        let color = smallest(&mut self.forbidden, v);
+        let color = given.unwrap_or_else(|| smallest(&mut self.forbidden, v));
         self.first.resize(self.forbidden.len(), (NONE, NONE, NONE));
         self.colors[v as usize] = color;
         self.update(v, color);

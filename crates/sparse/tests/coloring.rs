@@ -1,8 +1,8 @@
 //! Colourings: the figures of the papers, formulas, and random matrices against slow checkers.
 
 use cotangent_sparse::{
-    Coloring, ColoringError, Decompression, Direction, Greedy, Order, Pattern, Plan, PlanError,
-    Problem, Products, Ties, Triangle, check_coloring, recover,
+    Coloring, ColoringError, Decompression, Direction, Exact, Greedy, Order, Pattern, Plan,
+    PlanError, Problem, Products, Ties, Triangle, check_coloring, recover,
 };
 
 use Decompression::{Direct, Substitution};
@@ -449,4 +449,80 @@ fn bidirectional_colourings_are_never_worse_than_one_sided_ones() {
         assert!(count(Problem::Bidirectional(Direct)) <= best, "{pattern}");
         assert!(count(Problem::Bidirectional(Substitution)) <= best, "{pattern}");
     }
+}
+
+#[test]
+fn the_fewest_colours_are_found_and_greedy_ones_are_not_below() {
+    let mut rng = fastrand::Rng::with_seed(21);
+    for round in 0..120 {
+        let n = rng.usize(1..10);
+        for problem in PROBLEMS.into_iter().take(4) {
+            let symmetric = matches!(problem, Problem::Symmetric(_));
+            let m = if symmetric { n } else { rng.usize(1..10) };
+            let pattern = random(&mut rng, m, n, 0.1 * f64::from(round % 6), symmetric);
+            let exact = Exact::default().color(&pattern, problem).unwrap();
+            check_coloring(&pattern, &exact).unwrap();
+            let all = Greedy { orders: Order::ALL.to_vec(), ..Greedy::default() };
+            let greedy = all.color(&pattern, problem).unwrap();
+            assert!(exact.count() <= greedy.count());
+            // Given colours decompress like found ones.
+            let colors =
+                if problem == Problem::Row { exact.row_colors() } else { exact.column_colors() };
+            let given = Coloring::given(&pattern, problem, colors).unwrap();
+            let plan = Plan::new(&pattern, &given).unwrap();
+            let values: Vec<f64> =
+                pattern.entries().map(|(i, j)| 1.0 + (i * j) as f64 + (i + j) as f64).collect();
+            let mut found = vec![0.0; values.len()];
+            plan.decompress(&plan.compress(&pattern, &values), &mut found, &mut plan.scratch());
+            assert!(found.iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-9));
+        }
+    }
+    // The six matrices on which largest first is known to be better: it is optimal on each.
+    let star = drawn(&["01011", "11010", "00101", "11010", "10100"]);
+    assert_eq!(Exact::default().color(&star, Problem::Symmetric(Direct)).unwrap().count(), 3);
+    let figure = hessian_figure();
+    assert!(
+        Exact::default().color(&figure, Problem::Symmetric(Substitution)).unwrap().count() <= 3
+    );
+    let hard = Exact { steps: 10 }.color(&figure, Problem::Symmetric(Direct)).unwrap_err();
+    assert!(matches!(hard, ColoringError::TooHard { steps: 10 }));
+    let survey = [1, 2, 1, 2, 1, 3, 2, 3, 2, 3];
+    Coloring::given(&figure, Problem::Symmetric(Substitution), &survey).unwrap();
+    let wrong = Coloring::given(&figure, Problem::Symmetric(Direct), &[1; 10]).unwrap_err();
+    assert!(matches!(wrong, ColoringError::Given(_)), "{wrong}");
+    let short = Coloring::given(&figure, Problem::Column, &[1, 2]).unwrap_err();
+    assert!(short.to_string().contains("2 colours of columns, 10"), "{short}");
+}
+
+#[test]
+fn patterns_from_patterns() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    for _ in 0..30 {
+        let (m, k, n) = (rng.usize(1..12), rng.usize(1..12), rng.usize(1..12));
+        let (a, b) = (random(&mut rng, m, k, 0.2, false), random(&mut rng, k, n, 0.2, false));
+        let product = a.product(&b).unwrap();
+        for i in 0..m {
+            for j in 0..n {
+                let expected = (0..k).any(|l| a.contains(i, l) && b.contains(l, j));
+                assert_eq!(product.contains(i, j), expected);
+            }
+        }
+        let (mut rows, mut columns): (Vec<usize>, Vec<usize>) =
+            ((0..m).collect(), (0..k).collect());
+        rng.shuffle(&mut rows);
+        rng.shuffle(&mut columns);
+        let permuted = a.permute(&rows, &columns).unwrap();
+        assert!(a.entries().all(|(i, j)| permuted.contains(rows[i], columns[j])));
+        assert_eq!(permuted.nnz(), a.nnz());
+        assert_eq!(a.fingerprint(), a.clone().fingerprint());
+        if permuted != a {
+            assert_ne!(permuted.fingerprint(), a.fingerprint());
+        }
+    }
+    let upper = Pattern::from_rows(3, 3, |i| i..3).unwrap();
+    assert_eq!(upper.symmetric_closure().unwrap(), Pattern::dense(3, 3));
+    assert!(Pattern::dense(2, 3).symmetric_closure().is_none());
+    assert!(upper.product(&Pattern::dense(2, 2)).is_none());
+    assert!(upper.permute(&[0, 1], &[0, 1, 2]).is_err());
+    assert!(upper.permute(&[0, 1, 2], &[0, 1, 1]).unwrap_err().to_string().contains("columns"));
 }

@@ -1,0 +1,82 @@
+//! Patterns from patterns: permutations, products, the symmetric closure, a fingerprint.
+
+use std::hash::{Hash, Hasher};
+
+use crate::{Pattern, PatternError};
+
+impl Pattern {
+    /// The pattern with row i of this one as row `rows[i]`, and column j as column `columns[j]`.
+    ///
+    /// ```
+    /// use cotangent_sparse::Pattern;
+    ///
+    /// let p = Pattern::from_rows(2, 3, |i| i..i + 2).unwrap();
+    /// assert_eq!(p.permute(&[1, 0], &[2, 1, 0]).unwrap().to_string(), "11·\n·11\n");
+    /// ```
+    ///
+    /// # Errors
+    /// If one of the two is no permutation.
+    pub fn permute(&self, rows: &[usize], columns: &[usize]) -> Result<Pattern, PatternError> {
+        check_permutation("rows", self.nrows(), rows)?;
+        check_permutation("columns", self.ncols(), columns)?;
+        let moved = self.entries().map(|(i, j)| (rows[i], columns[j]));
+        Pattern::from_entries(self.nrows(), self.ncols(), moved)
+    }
+
+    /// The pattern of the product of two matrices; `None` if their sizes do not fit.
+    ///
+    /// ```
+    /// use cotangent_sparse::Pattern;
+    ///
+    /// let difference = Pattern::from_rows(3, 4, |i| i..i + 2).unwrap();
+    /// let laplace = difference.transpose().product(&difference).unwrap();
+    /// assert_eq!(laplace.to_string(), "11··\n111·\n·111\n··11\n");
+    /// ```
+    pub fn product(&self, other: &Pattern) -> Option<Pattern> {
+        if self.ncols() != other.nrows() {
+            return None;
+        }
+        let mut seen = vec![usize::MAX; self.nrows()];
+        let (mut col_ptr, mut row_idx) = (vec![0], Vec::new());
+        for j in 0..other.ncols() {
+            let first = row_idx.len();
+            for &k in other.column(j) {
+                for &i in self.column(k) {
+                    if std::mem::replace(&mut seen[i], j) != j {
+                        row_idx.push(i);
+                    }
+                }
+            }
+            row_idx[first..].sort_unstable();
+            col_ptr.push(row_idx.len());
+        }
+        Pattern::new(self.nrows(), other.ncols(), col_ptr, row_idx).ok()
+    }
+
+    /// The entries of a square pattern and their mirror images; `None` if it is not square.
+    pub fn symmetric_closure(&self) -> Option<Pattern> {
+        self.union(&self.transpose())
+    }
+
+    /// A number that identifies the pattern: equal patterns have equal ones, on every machine and in
+    /// every run, and different patterns nearly always different ones.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = rustc_hash::FxHasher::default();
+        for part in [&[self.nrows(), self.ncols()], self.col_ptr(), self.row_idx()] {
+            for index in part {
+                (*index as u64).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
+fn check_permutation(what: &'static str, n: usize, names: &[usize]) -> Result<(), PatternError> {
+    let mut seen = vec![false; n];
+    let fresh = |v: &usize| seen.get_mut(*v).is_some_and(|s| !std::mem::replace(s, true));
+    if names.len() == n && names.iter().all(fresh) {
+        Ok(())
+    } else {
+        Err(PatternError::NotPermutation { what, size: n })
+    }
+}
