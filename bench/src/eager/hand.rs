@@ -100,3 +100,26 @@ pub fn ackley(x: &[f64], g: &mut [f64]) -> f64 {
     }
     -20.0 * a - b + 20.0 + std::f64::consts::E
 }
+
+/// The derivative of ((c/2 + b)·a − c) with a = x² + 1, b = a·x − a², c = (b − x)·b + a.
+pub fn arithmetic_kernel(x: f64) -> f64 {
+    let a = x * x + 1.0;
+    let b = a * x - a * a;
+    let c = (b - x) * b + a;
+    let da = 2.0 * x;
+    let db = da * x + a - 2.0 * a * da;
+    let dc = (db - 1.0) * b + (b - x) * db + da;
+    (dc * 0.5 + db) * a + (c * 0.5 + b) * da - dc
+}
+
+/// The derivative of ln(c/2 + b)/a with a = x² + 1, b = √a·sin x, c = exp(b − x) + a.
+pub fn functions_kernel(x: f64) -> f64 {
+    let a = x * x + 1.0;
+    let (root, (sin, cos)) = (a.sqrt(), x.sin_cos());
+    let b = root * sin;
+    let e = (b - x).exp();
+    let inner = (e + a) * 0.5 + b;
+    let (da, db) = (2.0 * x, x / root * sin + root * cos);
+    let dc = e * (db - 1.0) + da;
+    ((dc * 0.5 + db) / inner - inner.ln() / a * da) / a
+}

@@ -381,7 +381,7 @@ fn mixed_mode(bench: &mut Bench) {
     });
     let x: Vec<f64> = (0..n).map(|i| 0.1 + i as f64 * 1e-4).collect();
     macro_rules! case {
-        ($case:literal, $kernel:ident, $target:expr) => {
+        ($case:literal, $kernel:ident, $target:expr, $hand:path) => {
             let mut fused = Tape::new();
             let mut scalar = Tape::new();
             let y = fused.record(&x, |x| linalg::sum(&map(&$kernel, x))).expect("a valid point");
@@ -391,6 +391,8 @@ fn mixed_mode(bench: &mut Bench) {
                 .record(&x, |x| x.iter().map(|x| $kernel.call([*x])).sum::<Var>())
                 .expect("a valid point");
             check($case, &a, scalar.gradient(y).expect("its own variable"));
+            let expected: Vec<f64> = x.iter().map(|x| $hand(*x)).collect();
+            check($case, &a, &expected);
             let ours = contender("one node", || {
                 let y =
                     fused.record(&x, |x| linalg::sum(&map(&$kernel, x))).expect("a valid point");
@@ -402,12 +404,23 @@ fn mixed_mode(bench: &mut Bench) {
                     .expect("a valid point");
                 scalar.gradient(y).expect("its own variable")[0]
             });
-            bench.compare(SUITE, $case, n, ours, vec![(reference, $target)]);
+            let mut by_hand = vec![0.0; n];
+            let hand = contender("hand-written derivative, no tape at all", || {
+                for (g, x) in by_hand.iter_mut().zip(std::hint::black_box(&x)) {
+                    *g = $hand(*x);
+                }
+            });
+            bench.compare(SUITE, $case, n, ours, vec![(reference, $target), (hand, None)]);
         };
     }
-    case!("mixed mode, map of 12 operations", arithmetic, Some(1.0 / 3.0));
+    case!("mixed mode, map of 12 operations", arithmetic, Some(1.0 / 3.0), hand::arithmetic_kernel);
     // Both ways spend most of their time in the four functions.
-    case!("mixed mode, map of 12 operations, 4 of them functions", functions, None);
+    case!(
+        "mixed mode, map of 12 operations, 4 of them functions",
+        functions,
+        None,
+        hand::functions_kernel
+    );
 
     for n in [10, 40] {
         let x: Vec<f64> = (0..n * n + n)

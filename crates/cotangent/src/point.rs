@@ -57,6 +57,14 @@ impl<'a, T, X: AsRef<[T]> + ?Sized, P: AsRef<[T]> + ?Sized> From<(&'a X, &'a P)>
     }
 }
 
+impl<T: Real> Point<'_, T> {
+    /// The point in double precision.
+    pub(crate) fn to_f64(self) -> (Vec<f64>, Vec<f64>) {
+        let plain = |v: &[T]| v.iter().map(|v| (*v).into()).collect();
+        (plain(self.x), plain(self.constants))
+    }
+}
+
 /// The sizes that a derivative was prepared for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {

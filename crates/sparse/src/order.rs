@@ -20,8 +20,9 @@ pub enum Order {
     DynamicLargestFirst,
     /// By rising degree: dense rows and columns last, as bidirectional colourings need it.
     IncreasingDegree,
-    /// Backwards along a maximum cardinality search: on chordal graphs acyclic colourings are then
-    /// optimal. For graphs of symmetric matrices; elsewhere as incidence degree.
+    /// A maximum cardinality search, which is incidence degree with the oldest of equal vertices first,
+    /// whatever ties are asked for: its reverse eliminates perfectly on chordal graphs, so acyclic
+    /// colourings of them are optimal.
     PerfectElimination,
     /// A permutation of your own.
     Given(Vec<u32>),
@@ -168,7 +169,11 @@ pub(crate) fn permutation<G: Neighbours>(graph: &G, order: &Order, ties: Ties) -
     };
     Some(match order {
         Order::Natural => natural(),
-        Order::Random(seed) => shuffled(natural(), *seed),
+        Order::Random(seed) => {
+            let mut vertices = natural();
+            fastrand::Rng::with_seed(*seed).shuffle(&mut vertices);
+            vertices
+        }
         Order::LargestFirst => {
             let degrees = graph.degrees(&mut Stamps::new(n));
             let most = degrees.iter().copied().max().unwrap_or(0);
@@ -178,8 +183,6 @@ pub(crate) fn permutation<G: Neighbours>(graph: &G, order: &Order, ties: Ties) -
         Order::SmallestLast => dynamic(graph, Rule::SmallestLast, ties),
         Order::IncidenceDegree => dynamic(graph, Rule::IncidenceDegree, ties),
         Order::DynamicLargestFirst => dynamic(graph, Rule::DynamicLargestFirst, ties),
-        // A maximum cardinality search takes the vertex with the most neighbours taken already; its
-        // reverse eliminates perfectly, so it colours perfectly as it is.
         Order::PerfectElimination => dynamic(graph, Rule::IncidenceDegree, Ties::Oldest),
         Order::Given(permutation) => {
             let mut seen = vec![false; n];
@@ -211,22 +214,6 @@ fn counting_sort(keys: &[u32]) -> Vec<u32> {
         *place += 1;
     }
     sorted
-}
-
-/// Fisher–Yates with the generator `SplitMix64` (Steele, Lea, Flood 2014).
-fn shuffled(mut vertices: Vec<u32>, seed: u64) -> Vec<u32> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    for i in (1..vertices.len()).rev() {
-        vertices.swap(i, (next() % (i as u64 + 1)) as usize);
-    }
-    vertices
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

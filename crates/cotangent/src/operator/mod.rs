@@ -65,8 +65,7 @@ pub(crate) fn sizes<F: Differentiable, T: Real>(f: &F, at: Point<'_, T>) -> Resu
     let outputs = if F::Output::ONE {
         1
     } else {
-        let plain = |v: &[T]| v.iter().map(|v| (*v).into()).collect::<Vec<f64>>();
-        let (x, constants) = (plain(at.x), plain(at.constants));
+        let (x, constants) = at.to_f64();
         fault::catch(|| f.outputs(&x, &constants))?
     };
     if outputs == 0 {

@@ -96,15 +96,9 @@ impl Default for Probe {
 impl Probe {
     /// Points around x, each coordinate moved by up to a tenth of its size.
     fn around(&self, x: &[f64]) -> Vec<Vec<f64>> {
-        let mut state = self.seed;
-        let mut random = || {
-            // SplitMix64, as far as it is needed here.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            ((z ^ (z >> 27)) >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut rng = fastrand::Rng::with_seed(self.seed);
         (0..self.points.max(1))
-            .map(|_| x.iter().map(|v| v + (random() - 0.5) * 0.2 * v.abs().max(1.0)).collect())
+            .map(|_| x.iter().map(|v| v + (rng.f64() - 0.5) * 0.2 * v.abs().max(1.0)).collect())
             .collect()
     }
 

@@ -49,8 +49,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    let plain = |v: &[T]| v.iter().map(|v| (*v).into()).collect::<Vec<f64>>();
-    let (x, constants) = (plain(at.x), plain(at.constants));
+    let (x, constants) = at.to_f64();
     let pattern = backend.detector.hessian(&f, Point { x: &x, constants: &constants })?;
     let coloring = backend.coloring.color(&pattern, Problem::Symmetric(backend.decompression))?;
     let plan = Plan::new(&pattern, &coloring)?;

@@ -49,8 +49,7 @@ where
 {
     let at = at.into();
     let sizes = sizes(&f, at)?;
-    let plain = |v: &[T]| v.iter().map(|v| (*v).into()).collect::<Vec<f64>>();
-    let (x, constants) = (plain(at.x), plain(at.constants));
+    let (x, constants) = at.to_f64();
     let pattern = backend.detector.jacobian(&f, Point { x: &x, constants: &constants })?;
     let choice = choose(&pattern, backend)?;
     let plan = Plan::new(&pattern, &choice.coloring)?;
@@ -98,8 +97,7 @@ fn choose<B: Backend, D>(pattern: &Pattern, backend: &Sparse<B, D>) -> Result<Ch
     for problem in &problems {
         least = least.min(consider(*problem)?);
     }
-    // Rows and columns together pay only if few of either kind are dense: two products of each kind are
-    // the least that it takes.
+    // Rows and columns together take a product of each kind at the least.
     if problems.len() == 2 && costs.total(1, 1) < least {
         consider(Problem::Bidirectional(backend.decompression))?;
     }

@@ -5,16 +5,8 @@ use crate::point::Real;
 
 /// Numbers between 1 and 2, which cancel nothing.
 pub(super) fn random_vector<T: Real>(seed: u64, n: usize) -> Vec<T> {
-    let mut state = seed | 1;
-    (0..n)
-        .map(|_| {
-            // Marsaglia's xorshift (2003).
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            T::constant(1.0 + (state >> 40) as f64 / (1u64 << 24) as f64)
-        })
-        .collect()
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..n).map(|_| T::constant(1.0 + rng.f64())).collect()
 }
 
 /// Whether two numbers are equal up to the rounding of sums of this size. NaN is not.
