@@ -10,7 +10,7 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::panic::Location;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fault::{Fault, raise};
 use crate::place::here;
@@ -48,16 +48,22 @@ thread_local! {
     static TOP: Cell<*mut Header> = const { Cell::new(ptr::null_mut()) };
 }
 
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// A fresh stamp. After 2³² arenas stamps repeat; a number would have to survive all of them to be
 /// taken for another's, and even then only of the same kind of arena.
 fn fresh() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
     loop {
-        let stamp = NEXT.fetch_add(1, Ordering::Relaxed);
+        let stamp = NEXT.fetch_add(1, Ordering::Relaxed) as u32;
         if stamp != NO_STAMP {
             return stamp;
         }
     }
+}
+
+/// Whether stamps may have repeated, so that what relies on them for its safety must look.
+pub(crate) fn may_repeat() -> bool {
+    NEXT.load(Ordering::Relaxed) > u64::from(u32::MAX)
 }
 
 /// Makes an arena the top of the chain while `f` runs; `f` gets its stamp.

@@ -107,6 +107,12 @@ impl<T: Base> Tape<T> {
             catch(|| f(&variables))
         });
         self.variables = variables;
+        // A variable that has outlived 2³² recordings may have borne this one's stamp.
+        if trace::may_repeat() && !parents_come_before(&self.nodes, &self.blocks, self.inputs) {
+            self.nodes.clear();
+            self.blocks.clear();
+            return Err(Fault::MixedTraces { at: here(Location::caller()) });
+        }
         self.stamp = last;
         result
     }
@@ -128,7 +134,6 @@ impl<T: Base> Tape<T> {
 
     /// Appends a node and gives its slot.
     #[inline(always)]
-    #[track_caller]
     pub(super) fn push(&mut self, node: impl FnOnce(u32) -> Node<T>) -> u32 {
         if self.nodes.len() == self.nodes.capacity() {
             self.grow();
@@ -137,10 +142,6 @@ impl<T: Base> Tape<T> {
         // The sum does not overflow: `grow` keeps capacity + offset within the limit.
         let slot = index as u32 + self.offset;
         let node = node(slot);
-        // Sweeps rely on it. A variable that has outlived 2³² recordings may bear this one's stamp.
-        if node.parents[0].max(node.parents[1]) > slot {
-            raise(Fault::MixedTraces { at: here(Location::caller()) });
-        }
         // SAFETY: index < capacity after `grow`, and the entry is written before it is counted.
         unsafe {
             self.nodes.as_mut_ptr().add(index).write(node);
@@ -194,5 +195,29 @@ impl<T: Base> std::fmt::Debug for Tape<T> {
             .field("nodes", &self.nodes())
             .field("slots", &self.slots())
             .finish_non_exhaustive()
+    }
+}
+
+/// Whether no node has a parent beyond itself: sweeps rely on it for their safety.
+fn parents_come_before<T>(nodes: &[Node<T>], blocks: &[Block<T>], inputs: usize) -> bool {
+    let mut blocks = blocks.iter().peekable();
+    let mut offset = inputs;
+    nodes.iter().enumerate().all(|(i, node)| {
+        while let Some(block) = blocks.next_if(|b| b.after <= i) {
+            offset += block.results;
+        }
+        node.parents.iter().all(|p| *p as usize <= i + offset)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_beyond_its_node_is_noticed() {
+        let node = |a, b| Node { partials: [1.0, 1.0], parents: [a, b] };
+        assert!(parents_come_before(&[node(0, 1), node(2, 3)], &[], 2));
+        assert!(!parents_come_before(&[node(0, 1), node(2, 4)], &[], 2));
     }
 }
