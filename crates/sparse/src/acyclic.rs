@@ -3,7 +3,7 @@
 //! Every two colours then span trees, whose entries are found from the leaves to the root.
 
 use crate::graph::Adjacency;
-use crate::partial::{room, smallest};
+use crate::wanted::{Wanted, choose, room};
 
 const NONE: u32 = u32::MAX;
 
@@ -34,16 +34,20 @@ impl Trees {
     }
 }
 
-/// Colours the vertices in this order (Gebremedhin, Tarafdar, Manne, Pothen 2007, algorithm 3.1). Colours
-/// that are given are taken as they are: the trees are then right if the colours are.
-pub(crate) fn color(graph: &Adjacency, order: &[u32], given: Option<&[u32]>) -> (Vec<u32>, Trees) {
+/// Colours the vertices in this order (Gebremedhin, Tarafdar, Manne, Pothen 2007, algorithm 3.1). Of
+/// colours that are kept, the trees are right if the colours are.
+pub(crate) fn color(
+    graph: &Adjacency,
+    order: &[u32],
+    wanted: Option<Wanted<'_>>,
+) -> (Vec<u32>, Trees) {
     let mut colors = vec![0u32; graph.len()];
-    let mut forbidden = vec![NONE; room(given)];
-    let mut first = vec![(NONE, NONE); room(given)];
+    let mut forbidden = vec![NONE; room(wanted)];
+    let mut first = vec![(NONE, NONE); room(wanted)];
     // By tree: the vertex being coloured, and the neighbour through which it first met the tree.
     let mut visits = vec![(NONE, NONE); graph.edges];
     let mut forest = Forest::new(graph.edges);
-    for &v in order {
+    for (place, &v) in order.iter().enumerate() {
         for &(w, _) in graph.of(v) {
             forbidden[colors[w as usize] as usize] = v;
         }
@@ -62,10 +66,7 @@ pub(crate) fn color(graph: &Adjacency, order: &[u32], given: Option<&[u32]>) -> 
                 }
             }
         }
-        let own = match given {
-            Some(colors) => colors[v as usize],
-            None => smallest(&mut forbidden, v),
-        };
+        let own = choose(wanted, place, v, &mut forbidden);
         first.resize(forbidden.len(), (NONE, NONE));
         colors[v as usize] = own;
         for &(w, edge) in graph.of(v) {

@@ -2,9 +2,9 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::{Pattern, PatternError};
+use crate::{Index, Pattern, PatternError};
 
-impl Pattern {
+impl<I: Index> Pattern<I> {
     /// The pattern with row i of this one as row `rows[i]`, and column j as column `columns[j]`.
     ///
     /// ```
@@ -16,14 +16,15 @@ impl Pattern {
     ///
     /// # Errors
     /// If one of the two is no permutation.
-    pub fn permute(&self, rows: &[usize], columns: &[usize]) -> Result<Pattern, PatternError> {
+    pub fn permute(&self, rows: &[usize], columns: &[usize]) -> Result<Pattern<I>, PatternError> {
         check_permutation("rows", self.nrows(), rows)?;
         check_permutation("columns", self.ncols(), columns)?;
         let moved = self.entries().map(|(i, j)| (rows[i], columns[j]));
-        Pattern::from_entries(self.nrows(), self.ncols(), moved)
+        Pattern::from_entries(self.nrows(), self.ncols(), moved)?.cast()
     }
 
-    /// The pattern of the product of two matrices; `None` if their sizes do not fit.
+    /// The pattern of the product of two matrices; `None` if their sizes do not fit, or it is beyond the
+    /// range of the indices.
     ///
     /// ```
     /// use cotangent_sparse::Pattern;
@@ -32,40 +33,40 @@ impl Pattern {
     /// let laplace = difference.transpose().product(&difference).unwrap();
     /// assert_eq!(laplace.to_string(), "11··\n111·\n·111\n··11\n");
     /// ```
-    pub fn product(&self, other: &Pattern) -> Option<Pattern> {
+    pub fn product(&self, other: &Pattern<I>) -> Option<Pattern<I>> {
         if self.ncols() != other.nrows() {
             return None;
         }
         let mut seen = vec![usize::MAX; self.nrows()];
-        let (mut col_ptr, mut row_idx) = (vec![0], Vec::new());
+        let (mut col_ptr, mut row_idx) = (vec![I::default()], Vec::new());
         for j in 0..other.ncols() {
             let first = row_idx.len();
-            for &k in other.column(j) {
-                for &i in self.column(k) {
-                    if std::mem::replace(&mut seen[i], j) != j {
+            for k in other.column(j) {
+                for &i in self.column(k.at()) {
+                    if std::mem::replace(&mut seen[i.at()], j) != j {
                         row_idx.push(i);
                     }
                 }
             }
             row_idx[first..].sort_unstable();
-            col_ptr.push(row_idx.len());
+            col_ptr.push(I::of(row_idx.len()));
         }
-        Pattern::new(self.nrows(), other.ncols(), col_ptr, row_idx).ok()
+        Pattern::from_parts(self.nrows(), other.ncols(), col_ptr, row_idx).ok()
     }
 
     /// The entries of a square pattern and their mirror images; `None` if it is not square.
-    pub fn symmetric_closure(&self) -> Option<Pattern> {
+    pub fn symmetric_closure(&self) -> Option<Pattern<I>> {
         self.union(&self.transpose())
     }
 
-    /// A number that identifies the pattern: equal patterns have equal ones, on every machine and in
-    /// every run, and different patterns nearly always different ones.
+    /// A number that identifies the pattern: equal patterns have equal ones, whatever their
+    /// indices, on every machine and in every run, and different patterns nearly always different ones.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = rustc_hash::FxHasher::default();
-        for part in [&[self.nrows(), self.ncols()], self.col_ptr(), self.row_idx()] {
-            for index in part {
-                (*index as u64).hash(&mut hasher);
-            }
+        let sizes = [self.nrows(), self.ncols()].into_iter();
+        let indices = self.col_ptr().iter().chain(self.row_idx()).map(|i| i.at());
+        for number in sizes.chain(indices) {
+            (number as u64).hash(&mut hasher);
         }
         hasher.finish()
     }

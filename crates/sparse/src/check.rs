@@ -1,6 +1,6 @@
 //! Slow and obvious: whether a colouring does what it must, and a second way to decompress.
 
-use crate::{Coloring, Decompression, Pattern, Problem};
+use crate::{Coloring, Decompression, Index, Pattern, Problem};
 
 /// Why a colouring does not determine the entries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +44,16 @@ pub enum Invalid {
         /// The row (column) they share.
         at: usize,
     },
+    /// Two vertices of a graph that are too near each other for one colour.
+    #[error("vertices {first} and {second} are near each other, but both have colour {color}")]
+    Near {
+        /// One of them.
+        first: usize,
+        /// The other.
+        second: usize,
+        /// Their colour.
+        color: u32,
+    },
     /// An entry that no product has alone.
     #[error("entry ({row}, {column}) stands alone in no product")]
     Hidden {
@@ -75,7 +85,7 @@ pub enum Invalid {
 ///
 /// # Errors
 /// The first entry, or pair of columns or rows, for which it is not so.
-pub fn check_coloring(pattern: &Pattern, coloring: &Coloring) -> Result<(), Invalid> {
+pub fn check_coloring<I: Index>(pattern: &Pattern<I>, coloring: &Coloring) -> Result<(), Invalid> {
     let (columns, rows) = (coloring.column_colors(), coloring.row_colors());
     match coloring.problem() {
         Problem::Column => check_columns(pattern, columns),
@@ -103,23 +113,21 @@ pub fn check_coloring(pattern: &Pattern, coloring: &Coloring) -> Result<(), Inva
 ///
 /// # Errors
 /// Two columns that do, or a number of colours that does not fit.
-pub fn check_columns(pattern: &Pattern, colors: &[u32]) -> Result<(), Invalid> {
+pub fn check_columns<I: Index>(pattern: &Pattern<I>, colors: &[u32]) -> Result<(), Invalid> {
     check_size("columns", pattern.ncols(), colors.len())?;
     let rows = pattern.transpose();
+    // By colour: the row that last met it, and the column there.
+    let mut last = rustc_hash::FxHashMap::default();
     for i in 0..pattern.nrows() {
-        let columns = rows.column(i);
-        for (at, &first) in columns.iter().enumerate() {
-            if colors[first] == 0 {
-                return Err(Invalid::Hidden { row: i, column: first });
+        for second in rows.column(i).iter().map(|j| j.at()) {
+            let color = colors[second];
+            if color == 0 {
+                return Err(Invalid::Hidden { row: i, column: second });
             }
-            if let Some(&second) = columns[at + 1..].iter().find(|j| colors[**j] == colors[first]) {
-                return Err(Invalid::Overlap {
-                    what: "column",
-                    first,
-                    second,
-                    color: colors[first],
-                    at: i,
-                });
+            if let Some((row, first)) = last.insert(color, (i, second))
+                && row == i
+            {
+                return Err(Invalid::Overlap { what: "column", first, second, color, at: i });
             }
         }
     }
@@ -132,30 +140,53 @@ fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), I
 
 /// Every entry must stand alone in the product of its column's colour, at its row, or in that of its
 /// row's colour, at its column.
-fn check_direct(
-    pattern: &Pattern,
+fn check_direct<I: Index>(
+    pattern: &Pattern<I>,
     columns: &[u32],
     rows: &[u32],
     symmetric: bool,
 ) -> Result<(), Invalid> {
     check_size("columns", pattern.ncols(), columns.len())?;
     check_size("rows", pattern.nrows(), rows.len())?;
-    let transposed = pattern.transpose();
-    let alone = |line: &[usize], colors: &[u32], color: u32| {
-        color > 0 && line.iter().filter(|v| colors[**v] == color).count() == 1
-    };
-    for (row, column) in pattern.entries() {
-        let by_column = alone(transposed.column(row), columns, columns[column]);
-        let by_row = if symmetric {
-            alone(transposed.column(column), columns, columns[row])
-        } else {
-            alone(pattern.column(column), rows, rows[row])
-        };
-        if !by_column && !by_row {
-            return Err(Invalid::Hidden { row, column });
-        }
+    let (by_column, by_row) = alone(pattern, columns, rows);
+    // Of a symmetric pattern, what is alone by the row is so as the mirror image is by the column.
+    let by_row = if symmetric { alone(pattern, columns, columns).1 } else { by_row };
+    let hidden = (0..pattern.nnz()).find(|k| !by_column[*k] && !by_row[*k]);
+    match hidden.and_then(|k| pattern.entries().nth(k)) {
+        Some((row, column)) => Err(Invalid::Hidden { row, column }),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether each entry is read by its row, if the colours determine all entries directly; by the column
+/// where both will do.
+pub(crate) fn sides<I: Index>(
+    pattern: &Pattern<I>,
+    columns: &[u32],
+    rows: &[u32],
+) -> Result<Vec<bool>, Invalid> {
+    check_direct(pattern, columns, rows, false)?;
+    Ok(alone(pattern, columns, rows).0.into_iter().map(|by_column| !by_column).collect())
+}
+
+/// Whether each entry stands alone in the product of its column's colour, and of its row's.
+fn alone<I: Index>(pattern: &Pattern<I>, columns: &[u32], rows: &[u32]) -> (Vec<bool>, Vec<bool>) {
+    // How many entries each place of each product has.
+    let mut of_column = rustc_hash::FxHashMap::default();
+    let mut of_row = rustc_hash::FxHashMap::default();
+    for (i, j) in pattern.entries() {
+        *of_column.entry((columns[j], i)).or_insert(0usize) += 1;
+        *of_row.entry((rows[i], j)).or_insert(0usize) += 1;
+    }
+    pattern
+        .entries()
+        .map(|(i, j)| {
+            (
+                columns[j] > 0 && of_column[&(columns[j], i)] == 1,
+                rows[i] > 0 && of_row[&(rows[i], j)] == 1,
+            )
+        })
+        .unzip()
 }
 
 /// The products that [`recover`] solves for; none to ask only whether it could.
@@ -181,8 +212,8 @@ impl<'p> Products<'p> {
 ///
 /// # Errors
 /// An entry that is not determined.
-pub fn recover(
-    pattern: &Pattern,
+pub fn recover<I: Index>(
+    pattern: &Pattern<I>,
     coloring: &Coloring,
     products: &Products<'_>,
 ) -> Result<Vec<f64>, Invalid> {

@@ -1,10 +1,11 @@
 //! Colourings of the rows and columns of a pattern.
 
 use crate::acyclic::{self, Trees};
-use crate::graph::{Adjacency, Bipartite};
-use crate::order::{Neighbours, Order, Ties, permutation};
+use crate::graph::Adjacency;
+use crate::order::Order;
 use crate::star::{self, Stars};
-use crate::{Pattern, cover, neutral, partial};
+use crate::wanted::Wanted;
+use crate::{Index, Pattern, PlanError};
 
 /// How entries are found from products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,45 +27,6 @@ pub enum Problem {
     Symmetric(Decompression),
     /// Rows and columns at once: for matrices with dense rows and dense columns.
     Bidirectional(Decompression),
-}
-
-/// Greedy colouring: vertex by vertex, each with the smallest colour that is left.
-///
-/// ```
-/// use cotangent_sparse::{Decompression, Greedy, Order, Pattern, Problem};
-///
-/// // A band of half-width 2: five columns overlap; symmetric, three colours do by substitution.
-/// let band = Pattern::from_rows(9, 9, |i| i.saturating_sub(2)..(i + 3).min(9)).unwrap();
-/// let greedy = Greedy::default();
-/// assert_eq!(greedy.color(&band, Problem::Column)?.count(), 5);
-/// assert_eq!(greedy.color(&band, Problem::Symmetric(Decompression::Substitution))?.count(), 3);
-///
-/// let best = Greedy { orders: Order::ALL.to_vec(), ..Greedy::default() };
-/// assert_eq!(best.color(&band, Problem::Symmetric(Decompression::Direct))?.count(), 5);
-/// # Ok::<(), cotangent_sparse::ColoringError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Greedy {
-    /// The orders that are tried; the fewest colours win, the first of equal ones.
-    pub orders: Vec<Order>,
-    /// How ties are broken in orders that are built step by step.
-    pub ties: Ties,
-    /// Whether colours that no entry is read from are made neutral (symmetric and bidirectional).
-    pub postprocess: bool,
-    /// Whether bidirectional colourings are also tried by covers: the densest rows or columns by
-    /// themselves, the rest without them. The result is then never worse than a one-sided colouring.
-    pub cover: bool,
-}
-
-impl Default for Greedy {
-    fn default() -> Self {
-        Greedy {
-            orders: vec![Order::Natural],
-            ties: Ties::default(),
-            postprocess: false,
-            cover: true,
-        }
-    }
 }
 
 /// Why a pattern could not be coloured.
@@ -108,11 +70,26 @@ pub enum ColoringError {
         /// How many were allowed.
         steps: u64,
     },
-    /// A problem whose fewest colours are not searched for.
+    /// A bidirectional colouring by substitution, where only greedy ones are found.
     #[error(
-        "bidirectional colourings with the fewest colours are not searched for; colour greedily"
+        "bidirectional colourings by substitution are neither taken as given nor searched for the fewest \
+         colours; colour greedily, or decompress directly"
     )]
-    NoExact,
+    GreedyOnly,
+    /// Colours of the columns alone for rows and columns together.
+    #[error(
+        "a bidirectional colouring has colours of columns and of rows; use Coloring::given_both"
+    )]
+    OneSided,
+    /// Costs that leave nothing to choose from.
+    #[error("no product has a cost, so there is nothing to choose from; give the cost of one kind")]
+    NoCost,
+    /// A colouring that is of another pattern.
+    #[error("{0}")]
+    Foreign(#[from] PlanError),
+    /// Entries that are added to a pattern and do not fit.
+    #[error("{0}")]
+    Pattern(#[from] crate::PatternError),
     /// No order to try.
     #[error("no order was given; the natural one always is a choice")]
     NoOrder,
@@ -131,10 +108,8 @@ pub enum ColoringError {
 pub(crate) enum Recovery {
     Columns,
     Rows,
-    /// By the row where it has a colour, else by the column.
-    RowsFirst,
-    /// By the column where it has a colour, else by the row.
-    ColumnsFirst,
+    /// By the row or by the column: whether by the row, entry by entry.
+    Sides(Vec<bool>),
     Stars(Stars),
     Trees(Trees),
 }
@@ -166,25 +141,18 @@ impl Coloring {
     /// ```
     ///
     /// # Errors
-    /// If they do not determine the entries, and for bidirectional problems.
-    pub fn given(
-        pattern: &Pattern,
+    /// If they do not determine the entries; bidirectional ones are taken by
+    /// [`given_both`](Coloring::given_both).
+    pub fn given<I: Index>(
+        pattern: &Pattern<I>,
         problem: Problem,
         colors: &[u32],
     ) -> Result<Coloring, ColoringError> {
         check_size(pattern)?;
         let (m, n) = (pattern.nrows(), pattern.ncols());
-        let (what, expected) = if problem == Problem::Row { ("rows", m) } else { ("columns", n) };
-        if colors.len() != expected {
-            let found = colors.len();
-            return Err(ColoringError::Given(crate::Invalid::Size { what, expected, found }));
-        }
-        // A colour beyond the number of vertices is a slip, and would cost memory.
-        if let Some((index, &color)) =
-            colors.iter().enumerate().find(|(_, c)| **c as usize > expected)
-        {
-            let most = expected;
-            return Err(ColoringError::Given(crate::Invalid::Color { what, index, color, most }));
+        match problem {
+            Problem::Row => check_given("rows", m, colors)?,
+            _ => check_given("columns", n, colors)?,
         }
         let (columns, rows) = match problem {
             Problem::Row => (vec![0; n], colors.to_vec()),
@@ -193,23 +161,64 @@ impl Coloring {
                 check_symmetric(pattern)?;
                 (colors.to_vec(), vec![0; m])
             }
-            Problem::Bidirectional(_) => return Err(ColoringError::NoExact),
+            Problem::Bidirectional(_) => return Err(ColoringError::OneSided),
         };
-        let mut coloring = Coloring {
-            problem,
-            column_count: most(&columns),
-            row_count: most(&rows),
-            columns,
-            rows,
-            order: Order::Natural,
-            recovery: if problem == Problem::Row { Recovery::Rows } else { Recovery::Columns },
-            nnz: pattern.nnz(),
-        };
+        let recovery = if problem == Problem::Row { Recovery::Rows } else { Recovery::Columns };
+        let mut coloring = Coloring::new(problem, columns, rows, recovery, pattern.nnz());
         crate::check_coloring(pattern, &coloring).map_err(ColoringError::Given)?;
         if let Problem::Symmetric(decompression) = problem {
             coloring.recovery = symmetric_recovery(pattern, colors, decompression)?;
         }
         Ok(coloring)
+    }
+
+    /// A bidirectional colouring, for direct decompression, from colours of your own: of the columns and
+    /// of the rows, each from 1, 0 for those that need none.
+    ///
+    /// ```
+    /// use cotangent_sparse::{Coloring, Pattern};
+    ///
+    /// let arrow = Pattern::from_rows(5, 5, |i| if i == 0 { vec![0, 1, 2, 3, 4] } else { vec![0, i] }).unwrap();
+    /// let three = Coloring::given_both(&arrow, &[1, 2, 2, 2, 2], &[1, 0, 0, 0, 0])?;
+    /// assert_eq!((three.column_count(), three.row_count()), (2, 1));
+    /// assert!(Coloring::given_both(&arrow, &[1, 1, 1, 1, 1], &[1, 0, 0, 0, 0]).is_err());
+    /// # Ok::<(), cotangent_sparse::ColoringError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If they do not determine the entries.
+    pub fn given_both<I: Index>(
+        pattern: &Pattern<I>,
+        columns: &[u32],
+        rows: &[u32],
+    ) -> Result<Coloring, ColoringError> {
+        check_size(pattern)?;
+        check_given("columns", pattern.ncols(), columns)?;
+        check_given("rows", pattern.nrows(), rows)?;
+        let sides = crate::check::sides(pattern, columns, rows).map_err(ColoringError::Given)?;
+        let recovery = Recovery::Sides(sides);
+        let problem = Problem::Bidirectional(Decompression::Direct);
+        let (columns, rows) = (columns.to_vec(), rows.to_vec());
+        Ok(Coloring::new(problem, columns, rows, recovery, pattern.nnz()))
+    }
+
+    pub(crate) fn new(
+        problem: Problem,
+        columns: Vec<u32>,
+        rows: Vec<u32>,
+        recovery: Recovery,
+        nnz: usize,
+    ) -> Self {
+        let (column_count, row_count) = (most(&columns), most(&rows));
+        let order = Order::Natural;
+        Coloring { problem, columns, rows, column_count, row_count, order, recovery, nnz }
+    }
+
+    /// Whether a pattern can be the one that was coloured.
+    pub(crate) fn check_pattern<I: Index>(&self, pattern: &Pattern<I>) -> Result<(), PlanError> {
+        let found = (pattern.nrows(), pattern.ncols(), pattern.nnz());
+        let expected = (self.rows.len(), self.columns.len(), self.nnz);
+        if found == expected { Ok(()) } else { Err(PlanError::ForeignPattern { expected, found }) }
     }
 
     /// What was coloured.
@@ -259,8 +268,8 @@ impl Coloring {
 }
 
 /// The stars or trees of colours that determine the entries.
-fn symmetric_recovery(
-    pattern: &Pattern,
+fn symmetric_recovery<I: Index>(
+    pattern: &Pattern<I>,
     colors: &[u32],
     decompression: Decompression,
 ) -> Result<Recovery, ColoringError> {
@@ -277,9 +286,11 @@ fn symmetric_recovery(
     }
     let order: Vec<u32> = (0..graph.len() as u32).collect();
     Ok(match decompression {
-        Decompression::Direct => Recovery::Stars(star::color(&graph, &order, Some(colors)).1),
+        Decompression::Direct => {
+            Recovery::Stars(star::color(&graph, &order, Some(Wanted::all(colors))).1)
+        }
         Decompression::Substitution => {
-            let trees = acyclic::color(&graph, &order, Some(colors)).1;
+            let trees = acyclic::color(&graph, &order, Some(Wanted::all(colors))).1;
             if trees.steps.len() != graph.edges {
                 let (row, column) = pattern.entries().next().unwrap_or((0, 0));
                 return Err(ColoringError::Given(crate::Invalid::Unreachable { row, column }));
@@ -287,6 +298,21 @@ fn symmetric_recovery(
             Recovery::Trees(trees)
         }
     })
+}
+
+fn check_given(what: &'static str, expected: usize, colors: &[u32]) -> Result<(), ColoringError> {
+    let found = colors.len();
+    if found != expected {
+        return Err(ColoringError::Given(crate::Invalid::Size { what, expected, found }));
+    }
+    // A colour beyond the number of vertices is a slip, and would cost memory.
+    match colors.iter().enumerate().find(|(_, color)| **color as usize > expected) {
+        Some((index, &color)) => {
+            let most = expected;
+            Err(ColoringError::Given(crate::Invalid::Color { what, index, color, most }))
+        }
+        None => Ok(()),
+    }
 }
 
 fn groups(colors: &[u32], count: u32) -> Vec<Vec<usize>> {
@@ -297,208 +323,11 @@ fn groups(colors: &[u32], count: u32) -> Vec<Vec<usize>> {
     groups
 }
 
-fn most(colors: &[u32]) -> u32 {
+pub(crate) fn most(colors: &[u32]) -> u32 {
     colors.iter().copied().max().unwrap_or(0)
 }
 
-impl Greedy {
-    /// Greedy colouring in one order.
-    pub fn with(order: Order) -> Self {
-        Greedy { orders: vec![order], ..Greedy::default() }
-    }
-
-    /// The permutation that an order gives for a problem: of the columns, the rows, or for bidirectional
-    /// colourings the columns and then the rows. [`Order::Given`] takes it.
-    ///
-    /// # Errors
-    /// As [`color`](Greedy::color).
-    pub fn permutation(
-        &self,
-        pattern: &Pattern,
-        problem: Problem,
-        order: &Order,
-    ) -> Result<Vec<u32>, ColoringError> {
-        check_size(pattern)?;
-        let found = match problem {
-            Problem::Column => permutation(&Bipartite::new(pattern), order, self.ties),
-            Problem::Row => permutation(&Bipartite::new(pattern).transposed(), order, self.ties),
-            Problem::Symmetric(_) => {
-                check_symmetric(pattern)?;
-                permutation(&Adjacency::symmetric(pattern), order, self.ties)
-            }
-            Problem::Bidirectional(_) => {
-                permutation(&Adjacency::augmented(pattern), order, self.ties)
-            }
-        };
-        let vertices = match problem {
-            Problem::Row => pattern.nrows(),
-            Problem::Column | Problem::Symmetric(_) => pattern.ncols(),
-            Problem::Bidirectional(_) => pattern.nrows() + pattern.ncols(),
-        };
-        found.ok_or(ColoringError::NotPermutation { vertices })
-    }
-
-    /// Colours a pattern.
-    ///
-    /// # Errors
-    /// An unsymmetric pattern for a symmetric problem, a given order that does not fit, no order at
-    /// all, or more than 2³¹ entries.
-    pub fn color(&self, pattern: &Pattern, problem: Problem) -> Result<Coloring, ColoringError> {
-        check_size(pattern)?;
-        match problem {
-            Problem::Column => self.best(&Bipartite::new(pattern), |graph, order| {
-                one_sided(pattern, graph, order, false)
-            }),
-            Problem::Row => self.best(&Bipartite::new(pattern).transposed(), |graph, order| {
-                one_sided(pattern, graph, order, true)
-            }),
-            Problem::Symmetric(decompression) => {
-                check_symmetric(pattern)?;
-                let diagonal: Vec<bool> = (0..pattern.ncols())
-                    .map(|j| pattern.column(j).binary_search(&j).is_ok())
-                    .collect();
-                self.best(&Adjacency::symmetric(pattern), |graph, order| {
-                    let diagonal = |v: u32| diagonal[v as usize];
-                    let (colors, recovery) =
-                        self.two_colored(graph, order, decompression, diagonal);
-                    Coloring {
-                        problem,
-                        column_count: most(&colors),
-                        rows: vec![0; colors.len()],
-                        columns: colors,
-                        row_count: 0,
-                        order: Order::Natural,
-                        recovery,
-                        nnz: pattern.nnz(),
-                    }
-                })
-            }
-            Problem::Bidirectional(decompression) => {
-                let colored = self.best(&Adjacency::augmented(pattern), |graph, order| {
-                    let (colors, recovery) =
-                        self.two_colored(graph, order, decompression, |_| false);
-                    let (columns, rows) = colors.split_at(pattern.ncols());
-                    let (columns, rows) = (by_appearance(columns), by_appearance(rows));
-                    Coloring {
-                        problem,
-                        column_count: most(&columns),
-                        row_count: most(&rows),
-                        columns,
-                        rows,
-                        order: Order::Natural,
-                        recovery,
-                        nnz: pattern.nnz(),
-                    }
-                })?;
-                Ok(if self.cover { covered(pattern, colored) } else { colored })
-            }
-        }
-    }
-
-    /// The best colouring over all orders.
-    fn best<G: Neighbours>(
-        &self,
-        graph: &G,
-        color: impl Fn(&G, &[u32]) -> Coloring,
-    ) -> Result<Coloring, ColoringError> {
-        let mut best: Option<Coloring> = None;
-        for order in &self.orders {
-            let vertices = graph.vertices();
-            let sequence = permutation(graph, order, self.ties)
-                .ok_or(ColoringError::NotPermutation { vertices })?;
-            let found = Coloring { order: order.clone(), ..color(graph, &sequence) };
-            if best.as_ref().is_none_or(|best| found.count() < best.count()) {
-                best = Some(found);
-            }
-        }
-        best.ok_or(ColoringError::NoOrder)
-    }
-
-    fn two_colored(
-        &self,
-        graph: &Adjacency,
-        order: &[u32],
-        decompression: Decompression,
-        diagonal: impl Fn(u32) -> bool,
-    ) -> (Vec<u32>, Recovery) {
-        match decompression {
-            Decompression::Direct => {
-                let (mut colors, mut stars) = star::color(graph, order, None);
-                if self.postprocess {
-                    neutral::neutralise_stars(graph, &mut colors, &mut stars, diagonal);
-                }
-                (colors, Recovery::Stars(stars))
-            }
-            Decompression::Substitution => {
-                let (mut colors, mut trees) = acyclic::color(graph, order, None);
-                if self.postprocess {
-                    neutral::neutralise_trees(&mut colors, &mut trees, diagonal);
-                }
-                (colors, Recovery::Trees(trees))
-            }
-        }
-    }
-}
-
-fn one_sided(pattern: &Pattern, graph: &Bipartite, order: &[u32], rows: bool) -> Coloring {
-    let colors = partial::color(graph, order);
-    let count = most(&colors);
-    let other = vec![0; if rows { pattern.ncols() } else { pattern.nrows() }];
-    let (columns, rows, column_count, row_count, problem, recovery) = if rows {
-        (other, colors, 0, count, Problem::Row, Recovery::Rows)
-    } else {
-        (colors, other, count, 0, Problem::Column, Recovery::Columns)
-    };
-    let (order, nnz) = (Order::Natural, pattern.nnz());
-    Coloring { problem, columns, rows, column_count, row_count, order, recovery, nnz }
-}
-
-/// The best cover, if it has fewer colours than this colouring.
-fn covered(pattern: &Pattern, coloring: Coloring) -> Coloring {
-    let graph = Bipartite::new(pattern);
-    let mut least = coloring.count() as u32;
-    let mut best = coloring;
-    let mut take = |columns: Vec<u32>, rows: Vec<u32>, recovery: Recovery| {
-        let (columns, rows) = (by_appearance(&columns), by_appearance(&rows));
-        best = Coloring {
-            problem: best.problem,
-            column_count: most(&columns),
-            row_count: most(&rows),
-            columns,
-            rows,
-            order: Order::Natural,
-            recovery,
-            nnz: pattern.nnz(),
-        };
-        best.count() as u32
-    };
-    if let Some(cover) = cover::densest_rows(&graph, least) {
-        least = take(cover.columns, cover.rows, Recovery::RowsFirst);
-    }
-    if let Some(cover) = cover::densest_rows(&graph.transposed(), least) {
-        take(cover.rows, cover.columns, Recovery::ColumnsFirst);
-    }
-    best
-}
-
-/// The colours renumbered as they appear; neutral ones stay.
-fn by_appearance(colors: &[u32]) -> Vec<u32> {
-    let mut names = vec![0; most(colors) as usize + 1];
-    let mut next = 0;
-    colors
-        .iter()
-        .map(|color| {
-            let name = &mut names[*color as usize];
-            if *color > 0 && *name == 0 {
-                next += 1;
-                *name = next;
-            }
-            *name
-        })
-        .collect()
-}
-
-fn check_size(pattern: &Pattern) -> Result<(), ColoringError> {
+pub(crate) fn check_size<I: Index>(pattern: &Pattern<I>) -> Result<(), ColoringError> {
     let vertices = pattern.nrows().saturating_add(pattern.ncols());
     let limit = (u32::MAX / 2) as usize;
     if pattern.nnz() > limit || vertices > limit {
@@ -507,7 +336,7 @@ fn check_size(pattern: &Pattern) -> Result<(), ColoringError> {
     Ok(())
 }
 
-pub(crate) fn check_symmetric(pattern: &Pattern) -> Result<(), ColoringError> {
+pub(crate) fn check_symmetric<I: Index>(pattern: &Pattern<I>) -> Result<(), ColoringError> {
     let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
     if nrows != ncols {
         return Err(ColoringError::NotSquare { nrows, ncols });

@@ -1,9 +1,9 @@
 //! The fewest colours, by branch and bound: for small patterns, and to judge greedy colourings by.
 
 use crate::coloring::{Coloring, ColoringError, check_symmetric};
-use crate::graph::{Adjacency, Bipartite};
+use crate::graph::{Adjacency, Bipartite, Lists};
 use crate::order::{Neighbours, Stamps};
-use crate::{Decompression, Greedy, Pattern, Problem};
+use crate::{Decompression, Greedy, Index, Pattern, Problem};
 
 /// Colouring with the fewest colours there can be. The time grows exponentially.
 ///
@@ -40,12 +40,17 @@ enum Rule {
 }
 
 impl Exact {
-    /// Colours columns, rows, or a symmetric matrix with the fewest colours.
+    /// Colours columns, rows, both, or a symmetric matrix with the fewest colours (neutral ones not
+    /// counted for rows and columns together).
     ///
     /// # Errors
-    /// As [`Greedy::color`]; for bidirectional problems, which it does not solve; and if it takes too
-    /// many steps.
-    pub fn color(&self, pattern: &Pattern, problem: Problem) -> Result<Coloring, ColoringError> {
+    /// As [`Greedy::color`]; for bidirectional problems by substitution, which it does not solve; and if
+    /// it takes too many steps.
+    pub fn color<I: Index>(
+        &self,
+        pattern: &Pattern<I>,
+        problem: Problem,
+    ) -> Result<Coloring, ColoringError> {
         let greedy = Greedy { orders: crate::Order::ALL.to_vec(), ..Greedy::default() };
         let start = greedy.color(pattern, problem)?;
         let (lists, rule, colors) = match problem {
@@ -61,7 +66,18 @@ impl Exact {
                 };
                 (near(&Adjacency::symmetric(pattern)), rule, &start.columns)
             }
-            Problem::Bidirectional(_) => return Err(ColoringError::NoExact),
+            Problem::Bidirectional(Decompression::Direct) => {
+                let mut search = Both::new(pattern, &start, self.steps);
+                search.extend(0, [0, 0]);
+                if search.steps == 0 {
+                    return Err(ColoringError::TooHard { steps: self.steps });
+                }
+                let (columns, rows) = search.best.split_at(pattern.ncols());
+                return Coloring::given_both(pattern, columns, rows);
+            }
+            Problem::Bidirectional(Decompression::Substitution) => {
+                return Err(ColoringError::GreedyOnly);
+            }
         };
         let mut search = Search::new(lists, rule, colors, start.count() as u32, self.steps);
         search.extend(0, 0);
@@ -182,5 +198,88 @@ impl Search {
             }
             neighbours.iter().any(|&w| w != start && self.color(w) == other && seen.contains(&w))
         })
+    }
+}
+
+/// The search over colours of columns and rows together, 0 for neutral.
+struct Both {
+    /// Of each vertex, the columns first: its opposite ones.
+    lists: Lists,
+    columns: usize,
+    order: Vec<u32>,
+    colors: Vec<Option<u32>>,
+    best: Vec<u32>,
+    least: u32,
+    steps: u64,
+}
+
+impl Both {
+    fn new<I: Index>(pattern: &Pattern<I>, start: &Coloring, steps: u64) -> Self {
+        let n = pattern.ncols();
+        let Bipartite { columns, rows } = Bipartite::new(pattern);
+        let nnz = pattern.nnz() as u32;
+        let lists = Lists {
+            start: columns
+                .start
+                .iter()
+                .copied()
+                .chain(rows.start[1..].iter().map(|s| s + nnz))
+                .collect(),
+            items: columns.items.iter().map(|i| i + n as u32).chain(rows.items).collect(),
+        };
+        let mut order: Vec<u32> = (0..lists.len() as u32).collect();
+        order.sort_by_key(|v| std::cmp::Reverse(lists.of(*v).len()));
+        let colors = vec![None; lists.len()];
+        let best: Vec<u32> = start.columns.iter().chain(&start.rows).copied().collect();
+        Both { lists, columns: n, order, colors, best, least: start.count() as u32, steps }
+    }
+
+    /// Colours the vertices from place `at` on, with so many colours of columns and of rows so far.
+    fn extend(&mut self, at: usize, used: [u32; 2]) {
+        let Some(&v) = self.order.get(at) else {
+            self.least = used[0] + used[1];
+            self.best = self.colors.iter().map(|color| color.unwrap_or(0)).collect();
+            return;
+        };
+        let side = usize::from(v as usize >= self.columns);
+        // A vertex without entries needs no colour, and one new colour is as good as another.
+        let most = if self.lists.of(v).is_empty() { 0 } else { used[side] + 1 };
+        for color in 0..=most {
+            let mut now = used;
+            now[side] = now[side].max(color);
+            if now[0] + now[1] >= self.least || self.steps == 0 {
+                break;
+            }
+            self.steps -= 1;
+            self.colors[v as usize] = Some(color);
+            if self.allowed(v) {
+                self.extend(at + 1, now);
+            }
+        }
+        self.colors[v as usize] = None;
+    }
+
+    /// Whether the entries that v has a part in can still be read. What is hidden stays hidden, however
+    /// the search goes on.
+    fn allowed(&self, v: u32) -> bool {
+        self.lists
+            .of(v)
+            .iter()
+            .all(|&w| self.readable(v, w) && self.lists.of(w).iter().all(|&x| self.readable(x, w)))
+    }
+
+    /// Whether an entry with both ends coloured stands alone on one side; others may yet.
+    fn readable(&self, v: u32, w: u32) -> bool {
+        if self.colors[v as usize].is_none() || self.colors[w as usize].is_none() {
+            return true;
+        }
+        self.alone(v, w) || self.alone(w, v)
+    }
+
+    /// Whether v has a colour that no other vertex around w has.
+    fn alone(&self, v: u32, w: u32) -> bool {
+        let own = self.colors[v as usize];
+        own > Some(0)
+            && !self.lists.of(w).iter().any(|x| *x != v && self.colors[*x as usize] == own)
     }
 }

@@ -1,6 +1,6 @@
 //! Patterns as graphs: what colourings and orders walk along. Vertices and edges are `u32`.
 
-use crate::Pattern;
+use crate::{Index, Pattern};
 
 /// Lists of neighbours, one after the other.
 #[derive(Clone, Debug)]
@@ -19,10 +19,10 @@ impl Lists {
         self.start.len() - 1
     }
 
-    fn columns(pattern: &Pattern) -> Lists {
+    fn columns<I: Index>(pattern: &Pattern<I>) -> Lists {
         Lists {
-            start: pattern.col_ptr().iter().map(|p| *p as u32).collect(),
-            items: pattern.row_idx().iter().map(|i| *i as u32).collect(),
+            start: pattern.col_ptr().iter().map(|p| p.at() as u32).collect(),
+            items: pattern.row_idx().iter().map(|i| i.at() as u32).collect(),
         }
     }
 
@@ -58,7 +58,7 @@ pub(crate) struct Bipartite {
 }
 
 impl Bipartite {
-    pub(crate) fn new(pattern: &Pattern) -> Self {
+    pub(crate) fn new<I: Index>(pattern: &Pattern<I>) -> Self {
         let columns = Lists::columns(pattern);
         let rows = columns.opposite(pattern.nrows());
         Bipartite { columns, rows }
@@ -95,7 +95,7 @@ impl Adjacency {
 
     /// The graph of a symmetric matrix. Edges are numbered as the entries below the diagonal stand,
     /// column by column.
-    pub(crate) fn symmetric(pattern: &Pattern) -> Self {
+    pub(crate) fn symmetric<I: Index>(pattern: &Pattern<I>) -> Self {
         let n = pattern.ncols();
         let mut start = Vec::with_capacity(n + 1);
         start.push(0u32);
@@ -105,12 +105,12 @@ impl Adjacency {
         let mut below = vec![0usize; n];
         for j in 0..n {
             let rows = pattern.column(j);
-            for &i in rows.iter().take_while(|i| **i < j) {
+            for i in rows.iter().map(|i| i.at()).take_while(|i| *i < j) {
                 items.push((i as u32, items[below[i]].1));
                 below[i] += 1;
             }
             below[j] = items.len();
-            for &i in rows.iter().filter(|i| **i > j) {
+            for i in rows.iter().map(|i| i.at()).filter(|i| *i > j) {
                 items.push((i as u32, edges));
                 edges += 1;
             }
@@ -120,15 +120,15 @@ impl Adjacency {
     }
 
     /// The graph of [0 Aᵀ; A 0]: the vertices are the columns, then the rows; edge k is entry k.
-    pub(crate) fn augmented(pattern: &Pattern) -> Self {
+    pub(crate) fn augmented<I: Index>(pattern: &Pattern<I>) -> Self {
         let (m, n) = (pattern.nrows(), pattern.ncols());
         let nnz = pattern.nnz();
-        let mut start: Vec<u32> = pattern.col_ptr().iter().map(|p| *p as u32).collect();
+        let mut start: Vec<u32> = pattern.col_ptr().iter().map(|p| p.at() as u32).collect();
         let mut items: Vec<(u32, u32)> =
-            pattern.row_idx().iter().zip(0..).map(|(i, k)| ((n + i) as u32, k)).collect();
+            pattern.row_idx().iter().zip(0..).map(|(i, k)| ((n + i.at()) as u32, k)).collect();
         let mut next = vec![0u32; m + 1];
-        for &i in pattern.row_idx() {
-            next[i + 1] += 1;
+        for i in pattern.row_idx() {
+            next[i.at() + 1] += 1;
         }
         next[0] = nnz as u32;
         for i in 0..m {

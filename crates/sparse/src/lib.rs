@@ -21,23 +21,34 @@
 
 mod acyclic;
 mod algebra;
+mod auto;
 mod check;
 mod coloring;
 mod cover;
+mod distance;
 mod exact;
 mod graph;
+mod greedy;
+mod index;
 mod matrix_market;
 mod neutral;
 mod order;
+mod parallel;
 mod partial;
 mod pattern;
 mod plan;
+mod repair;
 mod spy;
 mod star;
+mod wanted;
 
+pub use auto::{Auto, Choice, Considered, Cost, Costs};
 pub use check::{Invalid, Products, check_coloring, check_columns, recover};
-pub use coloring::{Coloring, ColoringError, Decompression, Greedy, Problem};
+pub use coloring::{Coloring, ColoringError, Decompression, Problem};
+pub use distance::{Distance, check_graph};
 pub use exact::Exact;
+pub use greedy::Greedy;
+pub use index::Index;
 pub use matrix_market::{
     MarketError, MatrixMarket, parse_matrix_market, read_matrix_market, write_matrix_market,
     write_matrix_market_to,
@@ -45,4 +56,5 @@ pub use matrix_market::{
 pub use order::{Order, Ties};
 pub use pattern::{Pattern, PatternError};
 pub use plan::{Direction, Entry, Plan, PlanError, Triangle};
+pub use repair::Repaired;
 pub use spy::spy;

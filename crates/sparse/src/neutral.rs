@@ -89,6 +89,12 @@ fn needed_by_diagonal(colors: &[u32], diagonal: impl Fn(u32) -> bool) -> Vec<boo
     used
 }
 
+/// Numbers the colours that occur from 1 on, in the order they had.
+pub(crate) fn close_gaps(colors: &mut [u32]) {
+    let used = needed_by_diagonal(colors, |_| true);
+    remove(colors, &used);
+}
+
 /// Makes unused colours neutral and closes the gaps.
 fn remove(colors: &mut [u32], used: &[bool]) {
     let mut next = 0;

@@ -45,9 +45,24 @@ pub(crate) fn color_without(graph: &Bipartite, absent: &[bool]) -> Vec<u32> {
     colors
 }
 
-/// Room for colours: a few to begin with, or as many as are given.
-pub(crate) fn room(given: Option<&[u32]>) -> usize {
-    given.map_or(16, |colors| colors.iter().copied().max().unwrap_or(0) as usize + 2)
+/// Gives those of some columns whose colour a neighbour has, or which have none, the smallest one that is
+/// left. Returns how many changed.
+pub(crate) fn repair(graph: &Bipartite, colors: &mut [u32], columns: &[u32]) -> usize {
+    let most = colors.iter().copied().max().unwrap_or(0) as usize;
+    let mut forbidden: Vec<u32> = vec![u32::MAX; most + 16];
+    let mut changed = 0;
+    for &v in columns {
+        let own = std::mem::replace(&mut colors[v as usize], 0);
+        for &w in graph.columns.of(v) {
+            for &x in graph.rows.of(w) {
+                forbidden[colors[x as usize] as usize] = v;
+            }
+        }
+        let keeps = own > 0 && forbidden[own as usize] != v;
+        colors[v as usize] = if keeps { own } else { smallest(&mut forbidden, v) };
+        changed += usize::from(!keeps);
+    }
+    changed
 }
 
 /// The smallest colour that v has not forbidden; there is room for one more afterwards.

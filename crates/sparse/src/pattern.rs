@@ -1,5 +1,7 @@
 //! The pattern: which entries of a matrix may be nonzero.
 
+use crate::Index;
+
 /// Why the parts do not make a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -40,6 +42,20 @@ pub enum PatternError {
         /// How many there are.
         size: usize,
     },
+    /// Sizes beyond the range of the indices.
+    #[error(
+        "a pattern of {nrows} × {ncols} with {nnz} entries is beyond indices up to {largest}; take usize"
+    )]
+    TooLarge {
+        /// The number of rows.
+        nrows: usize,
+        /// The number of columns.
+        ncols: usize,
+        /// The number of entries.
+        nnz: usize,
+        /// The largest index.
+        largest: usize,
+    },
     /// The rows of a column are not in rising order.
     #[error("the rows of column {column} are not strictly rising")]
     Unsorted {
@@ -60,11 +76,196 @@ pub enum PatternError {
 /// assert_eq!(p.to_string(), "1·1\n··1\n");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pattern {
+pub struct Pattern<I = usize> {
     nrows: usize,
     ncols: usize,
-    col_ptr: Vec<usize>,
-    row_idx: Vec<usize>,
+    col_ptr: Vec<I>,
+    row_idx: Vec<I>,
+}
+
+impl<I: Index> Pattern<I> {
+    /// A pattern from its parts, with indices of any kind; see [`new`](Pattern::new).
+    ///
+    /// ```
+    /// use cotangent_sparse::{Greedy, Pattern, Problem};
+    ///
+    /// let p = Pattern::<u32>::from_parts(2, 2, vec![0, 1, 3], vec![0, 0, 1])?;
+    /// assert_eq!(p.to_string(), "11\n·1\n");
+    /// assert_eq!(Greedy::default().color(&p, Problem::Column)?.count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the parts contradict each other.
+    pub fn from_parts(
+        nrows: usize,
+        ncols: usize,
+        col_ptr: Vec<I>,
+        row_idx: Vec<I>,
+    ) -> Result<Pattern<I>, PatternError> {
+        check_range::<I>(nrows, ncols, row_idx.len())?;
+        // Not ncols + 1, which an absurd size overflows.
+        if col_ptr.len().checked_sub(1) != Some(ncols) {
+            let expected = ncols.saturating_add(1);
+            return Err(PatternError::ColumnPointers { expected, found: col_ptr.len() });
+        }
+        if col_ptr[0].at() != 0 || col_ptr[ncols].at() != row_idx.len() {
+            return Err(PatternError::NotRising {
+                column: if col_ptr[0].at() == 0 { ncols } else { 0 },
+            });
+        }
+        for column in 0..ncols {
+            let (start, end) = (col_ptr[column].at(), col_ptr[column + 1].at());
+            if start > end || end > row_idx.len() {
+                return Err(PatternError::NotRising { column });
+            }
+            let rows = &row_idx[start..end];
+            if let Some(row) = rows.iter().map(|row| row.at()).find(|row| *row >= nrows) {
+                return Err(PatternError::OutOfRange { row, column, nrows, ncols });
+            }
+            if rows.windows(2).any(|w| w[0] >= w[1]) {
+                return Err(PatternError::Unsorted { column });
+            }
+        }
+        Ok(Pattern { nrows, ncols, col_ptr, row_idx })
+    }
+
+    /// The same pattern with other indices.
+    ///
+    /// ```
+    /// use cotangent_sparse::Pattern;
+    ///
+    /// let small = Pattern::dense(3, 3).cast::<u32>()?;
+    /// assert_eq!(small.col_ptr(), [0u32, 3, 6, 9]);
+    /// assert_eq!(small.cast::<usize>()?, Pattern::dense(3, 3));
+    /// # Ok::<(), cotangent_sparse::PatternError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rows, columns or entries are beyond the range of the indices.
+    pub fn cast<J: Index>(&self) -> Result<Pattern<J>, PatternError> {
+        check_range::<J>(self.nrows, self.ncols, self.nnz())?;
+        Ok(Pattern {
+            nrows: self.nrows,
+            ncols: self.ncols,
+            col_ptr: self.col_ptr.iter().map(|p| J::of(p.at())).collect(),
+            row_idx: self.row_idx.iter().map(|i| J::of(i.at())).collect(),
+        })
+    }
+
+    /// The number of rows.
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// The number of columns.
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// The number of entries.
+    pub fn nnz(&self) -> usize {
+        self.row_idx.len()
+    }
+
+    /// Where each column begins, and the number of entries at the end.
+    pub fn col_ptr(&self) -> &[I] {
+        &self.col_ptr
+    }
+
+    /// The rows of all entries, column by column.
+    pub fn row_idx(&self) -> &[I] {
+        &self.row_idx
+    }
+
+    /// The rows of one column.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn column(&self, j: usize) -> &[I] {
+        &self.row_idx[self.range(j)]
+    }
+
+    /// Where the entries of one column stand among all.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn range(&self, j: usize) -> std::ops::Range<usize> {
+        self.col_ptr[j].at()..self.col_ptr[j + 1].at()
+    }
+
+    /// Where an entry stands among all; `None` if the pattern does not have it.
+    pub fn place(&self, row: usize, column: usize) -> Option<usize> {
+        if row >= self.nrows || column >= self.ncols {
+            return None;
+        }
+        let found = self.column(column).binary_search(&I::of(row)).ok()?;
+        Some(self.col_ptr[column].at() + found)
+    }
+
+    /// Whether an entry may be nonzero.
+    pub fn contains(&self, row: usize, column: usize) -> bool {
+        self.place(row, column).is_some()
+    }
+
+    /// All entries as (row, column), column by column.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.ncols).flat_map(|j| self.column(j).iter().map(move |i| (i.at(), j)))
+    }
+
+    /// The pattern of the transposed matrix.
+    #[must_use]
+    pub fn transpose(&self) -> Pattern<I> {
+        // Counts go two places up, so that filling turns starts into ends of columns in place.
+        let mut col_ptr = vec![I::default(); self.nrows + 2];
+        let up = |p: &mut I, by: usize| *p = I::of(p.at() + by);
+        for row in &self.row_idx {
+            up(&mut col_ptr[row.at() + 2], 1);
+        }
+        for row in 0..self.nrows {
+            let before = col_ptr[row + 1].at();
+            up(&mut col_ptr[row + 2], before);
+        }
+        let mut row_idx = vec![I::default(); self.nnz()];
+        for column in 0..self.ncols {
+            for row in self.column(column) {
+                let next = &mut col_ptr[row.at() + 1];
+                row_idx[next.at()] = I::of(column);
+                up(next, 1);
+            }
+        }
+        col_ptr.truncate(self.nrows + 1);
+        Pattern { nrows: self.ncols, ncols: self.nrows, col_ptr, row_idx }
+    }
+
+    /// The entries of both patterns; `None` if they are of different sizes.
+    pub fn union(&self, other: &Pattern<I>) -> Option<Pattern<I>> {
+        if (self.nrows, self.ncols) != (other.nrows, other.ncols) {
+            return None;
+        }
+        let mut col_ptr = Vec::with_capacity(self.ncols + 1);
+        col_ptr.push(I::default());
+        let mut row_idx = Vec::with_capacity(self.nnz().max(other.nnz()));
+        for j in 0..self.ncols {
+            let (mut a, mut b) =
+                (self.column(j).iter().peekable(), other.column(j).iter().peekable());
+            while let Some(row) = match (a.peek(), b.peek()) {
+                (Some(x), Some(y)) => Some(**x.min(y)),
+                (x, y) => x.or(y).map(|row| **row),
+            } {
+                a.next_if(|x| **x == row);
+                b.next_if(|y| **y == row);
+                row_idx.push(row);
+            }
+            col_ptr.push(I::of(row_idx.len()));
+        }
+        Some(Pattern { nrows: self.nrows, ncols: self.ncols, col_ptr, row_idx })
+    }
+
+    /// Whether the pattern equals its transpose.
+    pub fn is_symmetric(&self) -> bool {
+        self.nrows == self.ncols && *self == self.transpose()
+    }
 }
 
 impl Pattern {
@@ -79,27 +280,7 @@ impl Pattern {
         col_ptr: Vec<usize>,
         row_idx: Vec<usize>,
     ) -> Result<Pattern, PatternError> {
-        if col_ptr.len() != ncols + 1 {
-            return Err(PatternError::ColumnPointers { expected: ncols + 1, found: col_ptr.len() });
-        }
-        if col_ptr[0] != 0 || col_ptr[ncols] != row_idx.len() {
-            return Err(PatternError::NotRising {
-                column: if col_ptr[0] == 0 { ncols } else { 0 },
-            });
-        }
-        for column in 0..ncols {
-            if col_ptr[column] > col_ptr[column + 1] || col_ptr[column + 1] > row_idx.len() {
-                return Err(PatternError::NotRising { column });
-            }
-            let rows = &row_idx[col_ptr[column]..col_ptr[column + 1]];
-            if let Some(&row) = rows.iter().find(|row| **row >= nrows) {
-                return Err(PatternError::OutOfRange { row, column, nrows, ncols });
-            }
-            if rows.windows(2).any(|w| w[0] >= w[1]) {
-                return Err(PatternError::Unsorted { column });
-            }
-        }
-        Ok(Pattern { nrows, ncols, col_ptr, row_idx })
+        Pattern::from_parts(nrows, ncols, col_ptr, row_idx)
     }
 
     /// A pattern from (row, column) pairs in any order; repeated pairs count once.
@@ -205,102 +386,16 @@ impl Pattern {
             row_idx: (0..ncols).flat_map(|_| 0..nrows).collect(),
         }
     }
-
-    /// The number of rows.
-    pub fn nrows(&self) -> usize {
-        self.nrows
-    }
-
-    /// The number of columns.
-    pub fn ncols(&self) -> usize {
-        self.ncols
-    }
-
-    /// The number of entries.
-    pub fn nnz(&self) -> usize {
-        self.row_idx.len()
-    }
-
-    /// Where each column begins, and the number of entries at the end.
-    pub fn col_ptr(&self) -> &[usize] {
-        &self.col_ptr
-    }
-
-    /// The rows of all entries, column by column.
-    pub fn row_idx(&self) -> &[usize] {
-        &self.row_idx
-    }
-
-    /// The rows of one column.
-    ///
-    /// # Panics
-    /// If there is no such column.
-    pub fn column(&self, j: usize) -> &[usize] {
-        &self.row_idx[self.col_ptr[j]..self.col_ptr[j + 1]]
-    }
-
-    /// Whether an entry may be nonzero.
-    pub fn contains(&self, row: usize, column: usize) -> bool {
-        column < self.ncols && self.column(column).binary_search(&row).is_ok()
-    }
-
-    /// All entries as (row, column), column by column.
-    pub fn entries(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.ncols).flat_map(|j| self.column(j).iter().map(move |i| (*i, j)))
-    }
-
-    /// The pattern of the transposed matrix.
-    #[must_use]
-    pub fn transpose(&self) -> Pattern {
-        let mut col_ptr = vec![0; self.nrows + 1];
-        for &row in &self.row_idx {
-            col_ptr[row + 1] += 1;
-        }
-        for row in 0..self.nrows {
-            col_ptr[row + 1] += col_ptr[row];
-        }
-        let mut next = col_ptr.clone();
-        let mut row_idx = vec![0; self.nnz()];
-        for column in 0..self.ncols {
-            for &row in self.column(column) {
-                row_idx[next[row]] = column;
-                next[row] += 1;
-            }
-        }
-        Pattern { nrows: self.ncols, ncols: self.nrows, col_ptr, row_idx }
-    }
-
-    /// The entries of both patterns; `None` if they are of different sizes.
-    pub fn union(&self, other: &Pattern) -> Option<Pattern> {
-        if (self.nrows, self.ncols) != (other.nrows, other.ncols) {
-            return None;
-        }
-        let mut col_ptr = Vec::with_capacity(self.ncols + 1);
-        col_ptr.push(0);
-        let mut row_idx = Vec::with_capacity(self.nnz().max(other.nnz()));
-        for j in 0..self.ncols {
-            let (mut a, mut b) =
-                (self.column(j).iter().peekable(), other.column(j).iter().peekable());
-            while let Some(row) = match (a.peek(), b.peek()) {
-                (Some(x), Some(y)) => Some(**x.min(y)),
-                (x, y) => x.or(y).map(|row| **row),
-            } {
-                a.next_if(|x| **x == row);
-                b.next_if(|y| **y == row);
-                row_idx.push(row);
-            }
-            col_ptr.push(row_idx.len());
-        }
-        Some(Pattern { nrows: self.nrows, ncols: self.ncols, col_ptr, row_idx })
-    }
-
-    /// Whether the pattern equals its transpose.
-    pub fn is_symmetric(&self) -> bool {
-        self.nrows == self.ncols && *self == self.transpose()
-    }
 }
 
-impl std::fmt::Display for Pattern {
+fn check_range<I: Index>(nrows: usize, ncols: usize, nnz: usize) -> Result<(), PatternError> {
+    if nrows.max(ncols).max(nnz) > I::LARGEST {
+        return Err(PatternError::TooLarge { nrows, ncols, nnz, largest: I::LARGEST });
+    }
+    Ok(())
+}
+
+impl<I: Index> std::fmt::Display for Pattern<I> {
     /// One line a row, `1` for an entry and `·` for none.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for row in 0..self.nrows {

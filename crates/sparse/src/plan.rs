@@ -1,7 +1,7 @@
 //! Finding the entries of a matrix from its products: compression and decompression.
 
 use crate::coloring::{Coloring, Recovery};
-use crate::{Pattern, Problem};
+use crate::{Index, Pattern, Problem};
 
 /// What a matrix is made of: `f64`, `f32` and their like.
 pub trait Entry: Copy + Default + std::ops::Sub<Output = Self> + std::ops::AddAssign {}
@@ -100,7 +100,7 @@ impl Plan {
     ///
     /// # Errors
     /// If the colouring is of another pattern.
-    pub fn new(pattern: &Pattern, coloring: &Coloring) -> Result<Plan, PlanError> {
+    pub fn new<I: Index>(pattern: &Pattern<I>, coloring: &Coloring) -> Result<Plan, PlanError> {
         Plan::triangle(pattern, coloring, Triangle::Full)
     }
 
@@ -108,16 +108,12 @@ impl Plan {
     ///
     /// # Errors
     /// If the colouring is of another pattern, or not symmetric.
-    pub fn triangle(
-        pattern: &Pattern,
+    pub fn triangle<I: Index>(
+        pattern: &Pattern<I>,
         coloring: &Coloring,
         triangle: Triangle,
     ) -> Result<Plan, PlanError> {
-        let found = (pattern.nrows(), pattern.ncols(), pattern.nnz());
-        let expected = (coloring.rows.len(), coloring.columns.len(), coloring.nnz);
-        if found != expected {
-            return Err(PlanError::ForeignPattern { expected, found });
-        }
+        coloring.check_pattern(pattern)?;
         let symmetric = matches!(coloring.problem, Problem::Symmetric(_));
         if triangle != Triangle::Full && !symmetric {
             return Err(PlanError::NoTriangle);
@@ -148,17 +144,10 @@ impl Plan {
             Recovery::Rows => {
                 reads.extend(pattern.entries().zip(0..).map(|((i, j), k)| (row(i), k, j as u32)));
             }
-            Recovery::RowsFirst | Recovery::ColumnsFirst => {
-                let rows_first = matches!(coloring.recovery, Recovery::RowsFirst);
-                for ((i, j), k) in pattern.entries().zip(0..) {
-                    let by_row =
-                        if rows_first { coloring.rows[i] > 0 } else { coloring.columns[j] == 0 };
-                    reads.push(if by_row {
-                        (row(i), k, j as u32)
-                    } else {
-                        (column(j), k, i as u32)
-                    });
-                }
+            Recovery::Sides(sides) => {
+                reads.extend(pattern.entries().zip(0..).zip(sides).map(|(((i, j), k), by_row)| {
+                    if *by_row { (row(i), k, j as u32) } else { (column(j), k, i as u32) }
+                }));
             }
             Recovery::Stars(stars) => {
                 for (k, i, j, edge) in places.list(pattern, symmetric) {
@@ -277,7 +266,7 @@ impl Plan {
     ///
     /// # Panics
     /// If the pattern or the values are not those of the plan.
-    pub fn compress<T: Entry>(&self, pattern: &Pattern, values: &[T]) -> Vec<T> {
+    pub fn compress<T: Entry, I: Index>(&self, pattern: &Pattern<I>, values: &[T]) -> Vec<T> {
         assert_eq!(values.len(), pattern.nnz(), "a value for each entry");
         let mut products = vec![T::default(); self.products()];
         let by_rows = self.column_count * self.nrows;
@@ -361,7 +350,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(pattern: &Pattern, symmetric: bool, triangle: Triangle) -> Self {
+    fn new<I: Index>(pattern: &Pattern<I>, symmetric: bool, triangle: Triangle) -> Self {
         let count = if symmetric && triangle != Triangle::Full {
             pattern.entries().filter(|(i, j)| triangle.has(*i, *j)).count()
         } else {
@@ -371,21 +360,25 @@ impl Places {
     }
 
     /// (number, row, column, edge) of each wanted entry; the diagonal of a symmetric matrix has no edge.
-    fn list(&self, pattern: &Pattern, symmetric: bool) -> Vec<(u32, usize, usize, Option<u32>)> {
+    fn list<I: Index>(
+        &self,
+        pattern: &Pattern<I>,
+        symmetric: bool,
+    ) -> Vec<(u32, usize, usize, Option<u32>)> {
         let mut list = Vec::with_capacity(self.count);
         let mut edges = 0;
         // Of each column, the edge of the next entry below the diagonal whose mirror image comes.
         let mut below = vec![0u32; pattern.ncols()];
         for j in 0..pattern.ncols() {
             if symmetric {
-                let first = pattern.column(j).partition_point(|i| *i <= j);
+                let first = pattern.column(j).partition_point(|i| i.at() <= j);
                 below[j] = edges;
                 edges += (pattern.column(j).len() - first) as u32;
             }
             let mut next = below[j];
-            for (offset, &i) in pattern.column(j).iter().enumerate() {
+            for (offset, i) in pattern.column(j).iter().map(|i| i.at()).enumerate() {
                 let edge = if !symmetric {
-                    Some((pattern.col_ptr()[j] + offset) as u32)
+                    Some((pattern.range(j).start + offset) as u32)
                 } else {
                     match i.cmp(&j) {
                         std::cmp::Ordering::Less => {

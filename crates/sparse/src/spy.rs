@@ -1,6 +1,6 @@
 //! Pictures of patterns.
 
-use crate::Pattern;
+use crate::{Index, Pattern};
 
 /// A picture of a pattern in Braille characters, two columns and four rows of dots each, scaled down
 /// to at most `width` characters a line.
@@ -11,7 +11,7 @@ use crate::Pattern;
 /// let diagonal = Pattern::from_entries(8, 8, (0..8).map(|i| (i, i))).unwrap();
 /// assert_eq!(spy(&diagonal, 40), "⠑⢄⠀⠀\n⠀⠀⠑⢄\n");
 /// ```
-pub fn spy(pattern: &Pattern, width: usize) -> String {
+pub fn spy<I: Index>(pattern: &Pattern<I>, width: usize) -> String {
     let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
     if nrows == 0 || ncols == 0 || width == 0 {
         return String::new();

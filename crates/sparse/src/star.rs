@@ -4,7 +4,7 @@
 //! colour.
 
 use crate::graph::Adjacency;
-use crate::partial::{room, smallest};
+use crate::wanted::{Wanted, choose, room};
 
 const NONE: u32 = u32::MAX;
 
@@ -18,20 +18,24 @@ pub(crate) struct Stars {
     pub(crate) single: Vec<bool>,
 }
 
-/// Colours the vertices in this order (Gebremedhin, Tarafdar, Manne, Pothen 2007, algorithm 4.1). Colours
-/// that are given are taken as they are: the stars are then right if the colours are.
-pub(crate) fn color(graph: &Adjacency, order: &[u32], given: Option<&[u32]>) -> (Vec<u32>, Stars) {
+/// Colours the vertices in this order (Gebremedhin, Tarafdar, Manne, Pothen 2007, algorithm 4.1). Of
+/// colours that are kept, the stars are right if the colours are.
+pub(crate) fn color(
+    graph: &Adjacency,
+    order: &[u32],
+    wanted: Option<Wanted<'_>>,
+) -> (Vec<u32>, Stars) {
     let n = graph.len();
     let mut state = Star {
         graph,
         colors: vec![0; n],
-        forbidden: vec![NONE; room(given)],
-        first: vec![(NONE, NONE, NONE); room(given)],
+        forbidden: vec![NONE; room(wanted)],
+        first: vec![(NONE, NONE, NONE); room(wanted)],
         treated: vec![NONE; n],
         stars: Stars { star: vec![NONE; graph.edges], hub: Vec::new(), single: Vec::new() },
     };
-    for &v in order {
-        state.visit(v, given.map(|colors| colors[v as usize]));
+    for (place, &v) in order.iter().enumerate() {
+        state.visit(v, place, wanted);
     }
     (state.colors, state.stars)
 }
@@ -47,7 +51,7 @@ struct Star<'g> {
 }
 
 impl Star<'_> {
-    fn visit(&mut self, v: u32, given: Option<u32>) {
+    fn visit(&mut self, v: u32, place: usize, wanted: Option<Wanted<'_>>) {
         let graph = self.graph;
         for &(w, edge) in graph.of(v) {
             let color = self.colors[w as usize];
@@ -75,7 +79,7 @@ impl Star<'_> {
                 }
             }
         }
-        let color = given.unwrap_or_else(|| smallest(&mut self.forbidden, v));
+        let color = choose(wanted, place, v, &mut self.forbidden);
         self.first.resize(self.forbidden.len(), (NONE, NONE, NONE));
         self.colors[v as usize] = color;
         self.update(v, color);

@@ -1,20 +1,12 @@
 //! Colourings: the figures of the papers, formulas, and random matrices against slow checkers.
 
+mod common;
+
+use common::{Direct, PROBLEMS, Substitution, examine, random};
 use cotangent_sparse::{
-    Coloring, ColoringError, Decompression, Direction, Exact, Greedy, Order, Pattern, Plan,
-    PlanError, Problem, Products, Ties, Triangle, check_coloring, recover,
+    Coloring, ColoringError, Exact, Greedy, Order, Pattern, Plan, PlanError, Problem, Ties,
+    Triangle, check_coloring,
 };
-
-use Decompression::{Direct, Substitution};
-
-const PROBLEMS: [Problem; 6] = [
-    Problem::Column,
-    Problem::Row,
-    Problem::Symmetric(Direct),
-    Problem::Symmetric(Substitution),
-    Problem::Bidirectional(Direct),
-    Problem::Bidirectional(Substitution),
-];
 
 /// A pattern drawn as rows of zeros and others.
 fn drawn(rows: &[&str]) -> Pattern {
@@ -216,92 +208,6 @@ fn the_brusselator_has_its_known_counts() {
     }
 }
 
-fn random(rng: &mut fastrand::Rng, m: usize, n: usize, density: f64, symmetric: bool) -> Pattern {
-    let mut entries = Vec::new();
-    for i in 0..m {
-        for j in 0..n {
-            if rng.f64() < density && (!symmetric || i >= j) {
-                entries.push((i, j));
-                if symmetric {
-                    entries.push((j, i));
-                }
-            }
-        }
-    }
-    // Dense and repeated lines now and then.
-    if rng.u8(..4) == 0 && m > 0 && n > 0 && !symmetric {
-        let i = rng.usize(..m);
-        entries.extend((0..n).map(|j| (i, j)));
-    }
-    Pattern::from_entries(m, n, entries).unwrap()
-}
-
-/// Everything that must hold of a colouring.
-fn examine(pattern: &Pattern, problem: Problem, greedy: &Greedy, rng: &mut fastrand::Rng) {
-    let coloring = greedy.color(pattern, problem).unwrap();
-    check_coloring(pattern, &coloring)
-        .unwrap_or_else(|e| panic!("{problem:?} {greedy:?}: {e}\n{pattern}"));
-    let symmetric = matches!(problem, Problem::Symmetric(_));
-    let exact =
-        !matches!(problem, Problem::Symmetric(Substitution) | Problem::Bidirectional(Substitution));
-    let plan = Plan::new(pattern, &coloring).unwrap();
-    let mut scratch = plan.scratch();
-    // Twice, with other values: nothing is left behind.
-    for _ in 0..2 {
-        let mut values: Vec<f64> = (0..pattern.nnz()).map(|_| rng.f64() - 0.5).collect();
-        if symmetric {
-            let index: std::collections::HashMap<_, _> =
-                pattern.entries().enumerate().map(|(k, e)| (e, k)).collect();
-            for (k, (i, j)) in pattern.entries().enumerate() {
-                values[k] = values[index[&(i.max(j), i.min(j))]];
-            }
-        }
-        let products = plan.compress(pattern, &values);
-        assert_eq!(products.len(), plan.products());
-        let mut found = vec![f64::NAN; pattern.nnz()];
-        plan.decompress(&products, &mut found, &mut scratch);
-        let close = |a: &[f64], b: &[f64]| {
-            a.iter().zip(b).all(|(a, b)| if exact { a == b } else { (a - b).abs() < 1e-10 })
-        };
-        assert!(close(&found, &values), "{problem:?} {greedy:?}\n{pattern}");
-        // One product at a time, in another order.
-        let mut streamed = vec![f64::NAN; pattern.nnz()];
-        let mut directions: Vec<Direction> = plan.all_directions().collect();
-        rng.shuffle(&mut directions);
-        for direction in directions {
-            let (m, n) = (pattern.nrows(), pattern.ncols());
-            let by_rows = coloring.column_count() * m;
-            let product = match direction {
-                Direction::Column(c) => &products[(c - 1) * m..c * m],
-                Direction::Row(r) => &products[by_rows + (r - 1) * n..by_rows + r * n],
-            };
-            plan.take(direction, product, &mut streamed);
-        }
-        plan.finish(&mut streamed, &mut scratch);
-        assert_eq!(streamed, found);
-        // An unrelated way.
-        let oracle = recover(pattern, &coloring, &Products::new(&products)).unwrap();
-        assert!(oracle.iter().zip(&values).all(|(a, b)| (a - b).abs() < 1e-10));
-        if symmetric {
-            for triangle in [Triangle::Lower, Triangle::Upper] {
-                let part = Plan::triangle(pattern, &coloring, triangle).unwrap();
-                let mut found = vec![f64::NAN; part.entries()];
-                part.decompress(&products, &mut found, &mut part.scratch());
-                let keep = |(i, j): (usize, usize)| {
-                    if triangle == Triangle::Lower { i >= j } else { i <= j }
-                };
-                let expected: Vec<f64> = pattern
-                    .entries()
-                    .zip(&values)
-                    .filter(|(e, _)| keep(*e))
-                    .map(|(_, v)| *v)
-                    .collect();
-                assert!(close(&found, &expected), "{triangle:?}");
-            }
-        }
-    }
-}
-
 #[test]
 fn random_matrices_are_recovered_by_every_colouring() {
     let mut rng = fastrand::Rng::with_seed(63);
@@ -314,6 +220,7 @@ fn random_matrices_are_recovered_by_every_colouring() {
                     ties,
                     postprocess,
                     cover: postprocess,
+                    parallel: postprocess,
                 });
             }
         }
@@ -326,7 +233,7 @@ fn random_matrices_are_recovered_by_every_colouring() {
                     let symmetric = matches!(problem, Problem::Symmetric(_));
                     let pattern =
                         random(&mut rng, m, if symmetric { m } else { n }, density, symmetric);
-                    examine(&pattern, problem, greedy, &mut rng);
+                    examine(&pattern, &greedy.color(&pattern, problem).unwrap(), &mut rng);
                 }
             }
         }
@@ -337,7 +244,7 @@ fn random_matrices_are_recovered_by_every_colouring() {
                 let symmetric = matches!(problem, Problem::Symmetric(_));
                 let pattern =
                     random(&mut rng, m, if symmetric { m } else { n }, density, symmetric);
-                examine(&pattern, problem, greedy, &mut rng);
+                examine(&pattern, &greedy.color(&pattern, problem).unwrap(), &mut rng);
             }
         }
     }

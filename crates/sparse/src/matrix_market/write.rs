@@ -8,16 +8,16 @@ use flate2::{Compression, write::GzEncoder};
 
 use super::read::Symmetry;
 use super::{BUFFER, MarketError};
-use crate::Pattern;
+use crate::{Index, Pattern};
 
 /// Writes a file, gzip if its name ends in `.gz`; `values` are in the pattern's order. Of a
 /// symmetric matrix the lower triangle is written. See [`read_matrix_market`](super::read_matrix_market) for an example.
 ///
 /// # Errors
 /// As [`write_matrix_market_to`], in which case no file is touched, or if writing fails.
-pub fn write_matrix_market(
+pub fn write_matrix_market<I: Index>(
     path: &Path,
-    pattern: &Pattern,
+    pattern: &Pattern<I>,
     values: Option<&[f64]>,
     symmetric: bool,
 ) -> Result<(), MarketError> {
@@ -49,9 +49,9 @@ pub fn write_matrix_market(
 /// # Errors
 /// If there are not as many finite values as entries, if a symmetric matrix is asked for and pattern
 /// or values are not, or if writing fails.
-pub fn write_matrix_market_to(
+pub fn write_matrix_market_to<I: Index>(
     mut writer: impl Write,
-    pattern: &Pattern,
+    pattern: &Pattern<I>,
     values: Option<&[f64]>,
     symmetric: bool,
 ) -> Result<(), MarketError> {
@@ -60,7 +60,11 @@ pub fn write_matrix_market_to(
 }
 
 /// Whether a matrix can be written and read again without loss.
-fn check(pattern: &Pattern, values: Option<&[f64]>, symmetric: bool) -> Result<(), MarketError> {
+fn check<I: Index>(
+    pattern: &Pattern<I>,
+    values: Option<&[f64]>,
+    symmetric: bool,
+) -> Result<(), MarketError> {
     let expected = pattern.nnz();
     if let Some(values) = values {
         if values.len() != expected {
@@ -78,8 +82,8 @@ fn check(pattern: &Pattern, values: Option<&[f64]>, symmetric: bool) -> Result<(
     }
     // Whether the entry across the diagonal is there and has the same value.
     let repeats = |(place, (row, column)): &(usize, (usize, usize))| {
-        let across = pattern.column(*row).binary_search(column);
-        across.is_ok_and(|i| values.is_none_or(|v| v[pattern.col_ptr()[*row] + i] == v[*place]))
+        let across = pattern.place(*column, *row);
+        across.is_some_and(|i| values.is_none_or(|v| v[i] == v[*place]))
     };
     let mut entries = pattern.entries().enumerate();
     if symmetric && let Some((_, (row, column))) = entries.find(|entry| !repeats(entry)) {
@@ -89,9 +93,9 @@ fn check(pattern: &Pattern, values: Option<&[f64]>, symmetric: bool) -> Result<(
     Ok(())
 }
 
-fn write_checked(
+fn write_checked<I: Index>(
     writer: &mut impl Write,
-    pattern: &Pattern,
+    pattern: &Pattern<I>,
     values: Option<&[f64]>,
     symmetric: bool,
 ) -> io::Result<()> {

@@ -1,0 +1,107 @@
+//! Partial distance-2 colouring on several threads, with a result that does not depend on how many.
+//!
+//! The order is cut into blocks of a fixed size. A round colours all blocks side by side; each sees the
+//! colours of earlier rounds and its own, never those of another block. Then every row is looked through:
+//! of columns of one colour that share it, the first in the order keeps the colour and the others go into
+//! the next round (after Gebremedhin and Manne 2000; there the blocks see what happens to be there, so the
+//! colours depend on the threads).
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use crate::graph::Bipartite;
+use crate::partial::{self, smallest};
+
+/// How many columns a block has: large enough that few of them share a row with another block.
+const BLOCK: usize = 8192;
+
+/// Rows that are looked through together.
+const ROWS: usize = 4096;
+
+const DONE: u32 = u32::MAX;
+
+/// Colours the columns in this order, block by block side by side.
+pub(crate) fn color(graph: &Bipartite, order: &[u32]) -> Vec<u32> {
+    if order.len() <= 2 * BLOCK {
+        return partial::color(graph, order);
+    }
+    let n = graph.columns.len();
+    let colors: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
+    let mut place = vec![0u32; n];
+    for (at, v) in order.iter().enumerate() {
+        place[*v as usize] = at as u32;
+    }
+    // The block a column is in during this round.
+    let mut block = vec![DONE; n];
+    let mut open = order.to_vec();
+    while open.len() > BLOCK {
+        for (b, columns) in open.chunks(BLOCK).enumerate() {
+            columns.iter().for_each(|v| block[*v as usize] = b as u32);
+        }
+        open.par_chunks(BLOCK)
+            .enumerate()
+            .for_each(|(b, columns)| color_block(graph, columns, b as u32, &block, &colors));
+        let clashing = clashes(graph, &place, &colors);
+        open.iter().for_each(|v| block[*v as usize] = DONE);
+        open.retain(|v| clashing[*v as usize].load(Relaxed));
+        open.iter().for_each(|v| colors[*v as usize].store(0, Relaxed));
+    }
+    let mut colors: Vec<u32> = colors.into_iter().map(AtomicU32::into_inner).collect();
+    partial::repair(graph, &mut colors, &open);
+    colors
+}
+
+/// Colours the columns of a block one after the other. Only this block stores their colours, and only it
+/// loads them, so what is loaded does not depend on time.
+fn color_block(graph: &Bipartite, columns: &[u32], own: u32, block: &[u32], colors: &[AtomicU32]) {
+    let mut forbidden: Vec<u32> = vec![u32::MAX; 64];
+    for &v in columns {
+        for &row in graph.columns.of(v) {
+            for &x in graph.rows.of(row) {
+                let of = block[x as usize];
+                if of != DONE && of != own {
+                    continue;
+                }
+                let color = colors[x as usize].load(Relaxed) as usize;
+                if color >= forbidden.len() {
+                    forbidden.resize(2 * color, u32::MAX);
+                }
+                forbidden[color] = v;
+            }
+        }
+        colors[v as usize].store(smallest(&mut forbidden, v), Relaxed);
+    }
+}
+
+/// The columns that share a row with an earlier one of the same colour.
+fn clashes(graph: &Bipartite, place: &[u32], colors: &[AtomicU32]) -> Vec<AtomicBool> {
+    let clashing: Vec<AtomicBool> = place.iter().map(|_| AtomicBool::new(false)).collect();
+    let rows: Vec<u32> = (0..graph.rows.len() as u32).collect();
+    rows.par_chunks(ROWS).for_each(|rows| {
+        // By colour: the row that last met it, and the first column of the order there.
+        let mut first: Vec<(u32, u32)> = vec![(u32::MAX, 0); 64];
+        for &row in rows {
+            for &v in graph.rows.of(row) {
+                let color = colors[v as usize].load(Relaxed) as usize;
+                if color == 0 {
+                    continue;
+                }
+                if color >= first.len() {
+                    first.resize(2 * color, (u32::MAX, 0));
+                }
+                let (met, w) = first[color];
+                let mut early = v;
+                if met == row && w != v {
+                    let mut late = w;
+                    if place[w as usize] < place[v as usize] {
+                        std::mem::swap(&mut early, &mut late);
+                    }
+                    clashing[late as usize].store(true, Relaxed);
+                }
+                first[color] = (row, early);
+            }
+        }
+    });
+    clashing
+}
