@@ -53,13 +53,13 @@ pub use analyse::{
 };
 pub use backend::{
     Auto, Backend, Choice, Engine, FiniteDifferences, Forward, Inner, Mixed, MixedEngine, Outer,
-    ProductCosts, Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
+    Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
 };
 pub use check::{Comparison, Report, check_derivatives, check_rule};
 pub use cotangent_numbers::{self as numbers, Elementary, Fault, Interval, Scalar};
 pub use cotangent_numbers::{Program, Replay, Tape, Var, fuse, kernel, linalg, map, zip};
 pub use cotangent_ops::Primitive;
-pub use cotangent_sparse::{self as coloring, Pattern, spy};
+pub use cotangent_sparse::{self as coloring, Cost, Costs, Pattern, spy};
 pub use error::Error;
 #[doc(hidden)]
 pub use function::store;

@@ -74,6 +74,8 @@ pub struct Sizes {
     pub outputs: usize,
     /// Constants.
     pub constants: usize,
+    /// The tangents that are taken together: as many as there are inputs, if nothing else is known.
+    pub directions: usize,
 }
 
 impl Sizes {

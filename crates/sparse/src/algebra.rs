@@ -59,6 +59,36 @@ impl<I: Index> Pattern<I> {
         self.union(&self.transpose())
     }
 
+    /// Writes a matrix of this pattern with its zeros, column by column. Allocates nothing.
+    ///
+    /// ```
+    /// use cotangent_sparse::Pattern;
+    ///
+    /// let mut full = [f64::NAN; 4];
+    /// Pattern::from_rows(2, 2, |i| 0..i + 1)?.fill_dense(&[2.0, 1.0, 4.0], &mut full)?;
+    /// assert_eq!(full, [2.0, 1.0, 0.0, 4.0]);
+    /// # Ok::<(), cotangent_sparse::PatternError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Another number of values than entries, or a slice that is not as long as rows times columns.
+    pub fn fill_dense<T: Copy + Default>(
+        &self,
+        values: &[T],
+        dense: &mut [T],
+    ) -> Result<(), PatternError> {
+        self.check_values(values.len())?;
+        let (nrows, ncols) = (self.nrows(), self.ncols());
+        if Some(dense.len()) != nrows.checked_mul(ncols) {
+            return Err(PatternError::Dense { nrows, ncols, found: dense.len() });
+        }
+        dense.fill(T::default());
+        for ((i, j), v) in self.entries().zip(values) {
+            dense[j * nrows + i] = *v;
+        }
+        Ok(())
+    }
+
     /// A number that identifies the pattern: equal patterns have equal ones, whatever their
     /// indices, on every machine and in every run, and different patterns nearly always different ones.
     pub fn fingerprint(&self) -> u64 {
@@ -69,6 +99,32 @@ impl<I: Index> Pattern<I> {
             (number as u64).hash(&mut hasher);
         }
         hasher.finish()
+    }
+}
+
+impl Pattern {
+    /// The pattern of a mask: whether each entry may be nonzero, column by column.
+    ///
+    /// ```
+    /// use cotangent_sparse::Pattern;
+    ///
+    /// let p = Pattern::from_mask(2, 2, &[true, true, false, true])?;
+    /// assert_eq!(p.to_string(), "1·\n11\n");
+    /// # Ok::<(), cotangent_sparse::PatternError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the mask is not as long as rows times columns.
+    pub fn from_mask(nrows: usize, ncols: usize, mask: &[bool]) -> Result<Pattern, PatternError> {
+        if Some(mask.len()) != nrows.checked_mul(ncols) {
+            return Err(PatternError::Dense { nrows, ncols, found: mask.len() });
+        }
+        let (mut col_ptr, mut row_idx) = (vec![0], Vec::new());
+        for j in 0..ncols {
+            row_idx.extend((0..nrows).filter(|i| mask[j * nrows + i]));
+            col_ptr.push(row_idx.len());
+        }
+        Pattern::new(nrows, ncols, col_ptr, row_idx)
     }
 }
 

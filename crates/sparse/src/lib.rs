@@ -18,6 +18,10 @@
 //! ```
 //!
 //! This crate knows nothing of derivatives or of the rest of cotangent.
+//!
+//! Features, none by default: `faer` and `sprs` (views of a pattern and its values without a copy),
+//! `nalgebra-sparse` (matrices whose values are filled in place), `serde` (patterns and plans are saved and
+//! read back, with all checks).
 
 mod acyclic;
 mod algebra;
@@ -30,6 +34,7 @@ mod exact;
 mod graph;
 mod greedy;
 mod index;
+mod interop;
 mod matrix_market;
 mod neutral;
 mod order;
@@ -38,6 +43,8 @@ mod partial;
 mod pattern;
 mod plan;
 mod repair;
+#[cfg(feature = "serde")]
+mod saved;
 mod spy;
 mod star;
 mod wanted;

@@ -42,6 +42,24 @@ pub enum PatternError {
         /// How many there are.
         size: usize,
     },
+    /// A full matrix of another size.
+    #[error("a full matrix of {nrows} × {ncols} does not have {found} entries")]
+    Dense {
+        /// The number of rows.
+        nrows: usize,
+        /// The number of columns.
+        ncols: usize,
+        /// How many entries there are.
+        found: usize,
+    },
+    /// Values of a matrix that are not one for each entry.
+    #[error("{found} values given for {expected} entries of the pattern")]
+    Values {
+        /// How many entries there are.
+        expected: usize,
+        /// How many values there are.
+        found: usize,
+    },
     /// Sizes beyond the range of the indices.
     #[error(
         "a pattern of {nrows} × {ncols} with {nnz} entries is beyond indices up to {largest}; take usize"
@@ -76,6 +94,14 @@ pub enum PatternError {
 /// assert_eq!(p.to_string(), "1·1\n··1\n");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        try_from = "crate::saved::SavedPattern<I>",
+        bound(deserialize = "I: crate::Index + serde::Deserialize<'de>")
+    )
+)]
 pub struct Pattern<I = usize> {
     nrows: usize,
     ncols: usize,
@@ -128,6 +154,11 @@ impl<I: Index> Pattern<I> {
             }
         }
         Ok(Pattern { nrows, ncols, col_ptr, row_idx })
+    }
+
+    pub(crate) fn check_values(&self, found: usize) -> Result<(), PatternError> {
+        let expected = self.nnz();
+        if found == expected { Ok(()) } else { Err(PatternError::Values { expected, found }) }
     }
 
     /// The same pattern with other indices.

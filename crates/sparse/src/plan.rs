@@ -53,6 +53,12 @@ pub enum PlanError {
         /// What was given.
         found: (usize, usize, usize),
     },
+    /// A plan that was read and contradicts itself.
+    #[error("the plan is damaged: {what} do not fit; make it anew")]
+    Damaged {
+        /// The part.
+        what: &'static str,
+    },
     /// A triangle of a matrix that is not symmetric.
     #[error("only a symmetric matrix has triangles; ask for all entries")]
     NoTriangle,
@@ -76,22 +82,29 @@ pub enum PlanError {
 /// plan.decompress(&products, &mut found, &mut plan.scratch());
 /// assert_eq!(found, values);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "crate::saved::SavedPlan", into = "crate::saved::SavedPlan")
+)]
 pub struct Plan {
-    nrows: usize,
-    ncols: usize,
-    columns: Vec<u32>,
-    rows: Vec<u32>,
-    column_count: usize,
-    row_count: usize,
+    pub(crate) nrows: usize,
+    pub(crate) ncols: usize,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) rows: Vec<u32>,
+    pub(crate) column_count: usize,
+    pub(crate) row_count: usize,
     /// By direction: (entry, place in the product).
-    start: Vec<usize>,
-    reads: Vec<(u32, u32)>,
-    /// By tree, for substitution: leaf, parent, entry, its mirror image.
-    tree_start: Vec<u32>,
-    steps: Vec<(u32, u32, u32, u32)>,
-    entries: usize,
+    pub(crate) start: Vec<usize>,
+    pub(crate) reads: Vec<(u32, u32)>,
+    pub(crate) tree_start: Vec<u32>,
+    pub(crate) steps: Steps,
+    pub(crate) entries: usize,
 }
+
+/// By tree, for substitution: leaf, parent, entry, its mirror image.
+pub(crate) type Steps = Vec<(u32, u32, u32, u32)>;
 
 const NONE: u32 = u32::MAX;
 

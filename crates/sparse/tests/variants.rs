@@ -219,3 +219,45 @@ fn indices_of_either_kind_give_the_same_colours() {
     assert!(matches!(large.cast::<u32>(), Err(PatternError::TooLarge { .. })));
     assert!(Pattern::<u32>::from_parts(1, 1 << 40, vec![0], vec![]).is_err());
 }
+
+#[test]
+#[cfg(feature = "serde")]
+fn patterns_and_plans_are_saved_and_damage_is_found() {
+    use cotangent_sparse::Plan;
+    let mut rng = fastrand::Rng::with_seed(4);
+    for problem in PROBLEMS {
+        let pattern = random(&mut rng, 12, 12, 0.2, matches!(problem, Problem::Symmetric(_)));
+        let text = serde_json::to_string(&pattern).unwrap();
+        assert_eq!(serde_json::from_str::<Pattern>(&text).unwrap(), pattern);
+        let coloring = Greedy::default().color(&pattern, problem).unwrap();
+        let plan = Plan::new(&pattern, &coloring).unwrap();
+        let saved = serde_json::to_value(&plan).unwrap();
+        assert_eq!(serde_json::from_value::<Plan>(saved.clone()).unwrap(), plan);
+        // Whatever number is changed, what is read still stands in its bounds, or is refused.
+        for (field, part) in saved.as_object().unwrap() {
+            let mut damaged = saved.clone();
+            damaged[field] = match part {
+                serde_json::Value::Array(list) if !list.is_empty() => {
+                    let mut list = list.clone();
+                    let last = list.len() - 1;
+                    list[last] = match &list[last] {
+                        serde_json::Value::Array(tuple) => {
+                            vec![4_000_000_000u32; tuple.len()].into()
+                        }
+                        _ => 4_000_000_000u32.into(),
+                    };
+                    list.into()
+                }
+                serde_json::Value::Array(_) => serde_json::json!([3_000_000_000u32]),
+                _ => serde_json::json!(usize::MAX),
+            };
+            let read = serde_json::from_value::<Plan>(damaged);
+            // Of the numbers only too many entries go unnoticed: they make the values longer.
+            assert!(read.is_err() || field == "entries", "{problem:?} {field}");
+        }
+    }
+    assert!(
+        serde_json::from_str::<Pattern>(r#"{"nrows":1,"ncols":1,"col_ptr":[0,9],"row_idx":[0]}"#)
+            .is_err()
+    );
+}

@@ -59,14 +59,14 @@ const FUNCTION: f64 = 12.0;
 
 impl Choice {
     fn new(sizes: Sizes, counts: &Counts) -> Choice {
-        let (n, m) = (sizes.inputs, sizes.outputs);
+        let m = sizes.outputs;
         // Functions cost the same in both modes, so they speak for neither.
         let total = counts.total().max(1) as f64;
         let plain = counts.arithmetic() as f64 + FUNCTION * counts.functions() as f64;
-        let chunk = chunk_size(n);
-        let passes = n.div_ceil(chunk.max(1)) as f64;
+        let chunk = chunk_size(sizes.directions);
+        let passes = sizes.directions.div_ceil(chunk.max(1)) as f64;
         let forward = passes * (plain + total * (lane_cost(chunk) - 1.0));
-        let sweeps = n.min(m) as f64;
+        let sweeps = sizes.directions.min(m) as f64;
         let reverse = plain + total * (RECORD + SWEEP * sweeps);
         Choice {
             forward: forward <= reverse,

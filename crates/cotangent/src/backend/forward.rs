@@ -3,7 +3,9 @@
 use cotangent_numbers::{Brand, Dual, Fault, Unguarded, fault};
 
 use super::buffers::Buffers;
-use super::{Backend, Engine, ProductCosts};
+use cotangent_sparse::{Cost, Costs};
+
+use super::{Backend, Engine};
 use crate::error::Error;
 use crate::function::Differentiable;
 use crate::point::{Point, Real, Sizes, any_nan};
@@ -58,12 +60,12 @@ impl Backend for Forward {
         sizes: Sizes,
         _: Point<'_, T>,
     ) -> Result<ForwardEngine<F>, Error> {
-        Ok(ForwardEngine { chunk: self.chunk_for(sizes.inputs)?, f, sizes })
+        Ok(ForwardEngine { chunk: self.chunk_for(sizes.directions)?, f, sizes })
     }
 
     /// 12 lanes cost 4 evaluations (see `Auto`).
-    fn product_costs(&self) -> ProductCosts {
-        ProductCosts { pushforward: Some((0.0, 0.35)), pullback: None }
+    fn product_costs(&self) -> Costs {
+        Costs { jvp: Some(Cost::each(0.35)), ..Costs::default() }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cotangent_sparse::Costs;
+
 use super::{Backend, Engine, Forward, Inner, Outer, Reverse, SecondOrder, SecondOrderBackend};
 use crate::error::Error;
 use crate::function::Differentiable;
@@ -29,28 +31,6 @@ pub struct Mixed<A = Forward, B = Reverse> {
     pub reverse: B,
 }
 
-/// What products cost, in evaluations of the function; `None` for a kind that a backend can only get by
-/// way of the whole Jacobian.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ProductCosts {
-    /// Products with tangents: (once, each).
-    pub pushforward: Option<(f64, f64)>,
-    /// Products with cotangents: (once, each).
-    pub pullback: Option<(f64, f64)>,
-}
-
-impl ProductCosts {
-    /// What so many products cost together.
-    pub fn total(&self, pushforwards: usize, pullbacks: usize) -> f64 {
-        let part = |cost: Option<(f64, f64)>, count: usize| match (cost, count) {
-            (_, 0) => 0.0,
-            (Some((once, each)), count) => once + each * count as f64,
-            (None, _) => f64::INFINITY,
-        };
-        part(self.pushforward, pushforwards) + part(self.pullback, pullbacks)
-    }
-}
-
 impl<A: Backend, B: Backend> Backend for Mixed<A, B> {
     type Engine<F: Differentiable, T: Real> =
         MixedEngine<A::Engine<Arc<F>, T>, B::Engine<Arc<F>, T>>;
@@ -66,10 +46,11 @@ impl<A: Backend, B: Backend> Backend for Mixed<A, B> {
         Ok(MixedEngine { forward, reverse: self.reverse.engine(f, sizes, at)? })
     }
 
-    fn product_costs(&self) -> ProductCosts {
-        ProductCosts {
-            pushforward: self.forward.product_costs().pushforward,
-            pullback: self.reverse.product_costs().pullback,
+    fn product_costs(&self) -> Costs {
+        Costs {
+            jvp: self.forward.product_costs().jvp,
+            vjp: self.reverse.product_costs().vjp,
+            hvp: None,
         }
     }
 }

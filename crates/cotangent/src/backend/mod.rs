@@ -11,10 +11,12 @@ mod mixed;
 mod reverse;
 mod second;
 
+use cotangent_sparse::{Cost, Costs};
+
 pub use auto::{Auto, Choice};
 pub use finite::FiniteDifferences;
 pub use forward::Forward;
-pub use mixed::{Mixed, MixedEngine, ProductCosts};
+pub use mixed::{Mixed, MixedEngine};
 pub use reverse::Reverse;
 pub use second::{Inner, Outer, SecondOrder, SecondOrderBackend, SecondOrderEngine};
 
@@ -41,9 +43,10 @@ pub trait Backend: Clone + std::fmt::Debug + Send + Sync {
         at: Point<'_, T>,
     ) -> Result<Self::Engine<F, T>, Error>;
 
-    /// What products with tangents and cotangents cost.
-    fn product_costs(&self) -> ProductCosts {
-        ProductCosts { pushforward: Some((0.0, 1.0)), pullback: None }
+    /// What products with tangents (jvp) and cotangents (vjp) cost, in evaluations of the function;
+    /// `None` for a kind that is only had by way of the whole Jacobian.
+    fn product_costs(&self) -> Costs {
+        Costs { jvp: Some(Cost::each(1.0)), ..Costs::default() }
     }
 }
 

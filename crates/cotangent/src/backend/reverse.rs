@@ -2,7 +2,9 @@
 
 use cotangent_numbers::{Fault, Program, Replay, Tape, Var};
 
-use super::{Backend, Engine, ProductCosts};
+use cotangent_sparse::{Cost, Costs};
+
+use super::{Backend, Engine};
 use crate::error::Error;
 use crate::function::{Context, Differentiable};
 use crate::point::{Point, Real, Sizes};
@@ -43,8 +45,8 @@ impl Backend for Reverse {
     }
 
     /// Recording costs 5 evaluations, a sweep 4 (see `Auto`).
-    fn product_costs(&self) -> ProductCosts {
-        ProductCosts { pushforward: None, pullback: Some((5.0, 4.0)) }
+    fn product_costs(&self) -> Costs {
+        Costs { vjp: Some(Cost { once: 5.0, each: 4.0 }), ..Costs::default() }
     }
 }
 
@@ -182,7 +184,7 @@ impl<F: Differentiable, T: Real> Engine<T> for ReverseEngine<F> {
     type Workspace = ReverseWorkspace<T>;
 
     fn workspace(&self) -> Self::Workspace {
-        let Sizes { inputs, outputs, constants } = self.sizes;
+        let Sizes { inputs, outputs, constants, .. } = self.sizes;
         ReverseWorkspace {
             tape: Tape::new(),
             y: vec![Var::from(0.0); outputs],

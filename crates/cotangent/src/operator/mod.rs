@@ -71,7 +71,8 @@ pub(crate) fn sizes<F: Differentiable, T: Real>(f: &F, at: Point<'_, T>) -> Resu
     if outputs == 0 {
         return Err(Error::Empty { what: "the output" });
     }
-    Ok(Sizes { inputs: at.x.len(), outputs, constants: at.constants.len() })
+    let inputs = at.x.len();
+    Ok(Sizes { inputs, outputs, constants: at.constants.len(), directions: inputs })
 }
 
 /// An engine with an identity that its workspaces share.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cotangent_sparse::{Coloring, Pattern, Plan, Problem};
+use cotangent_sparse::{self as coloring, Coloring, Cost, Costs, Decompression, Pattern, Plan};
 
 use super::jacobian::SparseWorkspace;
 use super::verify::{near, random_vector, wrong_row};
@@ -11,7 +11,7 @@ use crate::backend::{SecondOrderBackend, SecondOrderEngine};
 use crate::error::{Error, check_size};
 use crate::function::{Differentiable, Many, One};
 use crate::operator::{Prepared, Workspace, sizes};
-use crate::point::{Point, Real};
+use crate::point::{Point, Real, Sizes};
 
 /// The Hessian, computed from few products.
 ///
@@ -51,17 +51,23 @@ where
     let sizes = sizes(&f, at)?;
     let (x, constants) = at.to_f64();
     let pattern = backend.detector.hessian(&f, Point { x: &x, constants: &constants })?;
-    let coloring = backend.coloring.color(&pattern, Problem::Symmetric(backend.decompression))?;
-    let plan = Plan::new(&pattern, &coloring)?;
-    let engine = backend.inner.second_order(f, sizes, at)?;
+    let choice = coloring::Auto {
+        greedy: backend.coloring.clone(),
+        costs: Costs { hvp: Some(Cost::each(1.0)), ..Costs::default() },
+        substitution: backend.decompression == Decompression::Substitution,
+    }
+    .color(&pattern)?;
+    let plan = Plan::new(&pattern, &choice.coloring)?;
+    let directions = choice.coloring.column_count().max(1);
+    let engine = backend.inner.second_order(f, Sizes { directions, ..sizes }, at)?;
     let n = sizes.inputs;
     // One product at least: the gradient is wanted even if there is no entry.
-    let mut tangents = vec![T::zero(); coloring.column_count().max(1) * n];
+    let mut tangents = vec![T::zero(); directions * n];
     for (direction, tangent) in plan.all_directions().zip(tangents.chunks_mut(n)) {
         plan.seed(direction, T::one(), tangent);
     }
     let prepared = Prepared::new(engine, at);
-    Ok(PreparedSparseHessian { prepared, pattern: Arc::new(pattern), plan, coloring, tangents })
+    Ok(PreparedSparseHessian { prepared, pattern: Arc::new(pattern), plan, choice, tangents })
 }
 
 /// A sparse Hessian that has been prepared. It can be shared between threads.
@@ -70,7 +76,7 @@ pub struct PreparedSparseHessian<E, T = f64> {
     prepared: Prepared<E, T>,
     pattern: Arc<Pattern>,
     plan: Plan,
-    coloring: Coloring,
+    choice: coloring::Choice,
     tangents: Vec<T>,
 }
 
@@ -82,7 +88,12 @@ impl<T: Real, E: SecondOrderEngine<T>> PreparedSparseHessian<E, T> {
 
     /// The colouring.
     pub fn coloring(&self) -> &Coloring {
-        &self.coloring
+        &self.choice.coloring
+    }
+
+    /// What was coloured, and why.
+    pub fn explain(&self) -> String {
+        self.choice.to_string()
     }
 
     /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that

@@ -1,17 +1,16 @@
 //! Sparse Jacobians.
 
-use std::fmt;
 use std::sync::Arc;
 
-use cotangent_sparse::{Coloring, Pattern, Plan, Problem};
+use cotangent_sparse::{self as coloring, Coloring, Decompression, Pattern, Plan};
 
 use super::verify::{near, random_vector, wrong_row};
 use super::{Detector, Sparse, SparseMatrix};
-use crate::backend::{Backend, Engine, ProductCosts};
+use crate::backend::{Backend, Engine};
 use crate::error::{Error, check_size};
 use crate::function::{Differentiable, Many};
 use crate::operator::{Prepared, Workspace, sizes};
-use crate::point::{Point, Real};
+use crate::point::{Point, Real, Sizes};
 
 /// The Jacobian, computed from few products.
 ///
@@ -51,9 +50,15 @@ where
     let sizes = sizes(&f, at)?;
     let (x, constants) = at.to_f64();
     let pattern = backend.detector.jacobian(&f, Point { x: &x, constants: &constants })?;
-    let choice = choose(&pattern, backend)?;
+    let choice = coloring::Auto {
+        greedy: backend.coloring.clone(),
+        costs: backend.inner.product_costs(),
+        substitution: backend.decompression == Decompression::Substitution,
+    }
+    .color(&pattern)?;
     let plan = Plan::new(&pattern, &choice.coloring)?;
-    let engine = backend.inner.engine(f, sizes, at)?;
+    let directions = choice.coloring.column_count().max(1);
+    let engine = backend.inner.engine(f, Sizes { directions, ..sizes }, at)?;
     Ok(PreparedSparseJacobian {
         seeds: Seeds::new(&plan, sizes.inputs, sizes.outputs),
         prepared: Prepared::new(engine, at),
@@ -61,69 +66,6 @@ where
         plan,
         choice,
     })
-}
-
-/// What was coloured, and what else was considered.
-#[derive(Clone, Debug)]
-pub(super) struct Choice {
-    pub(super) coloring: Coloring,
-    considered: Vec<(Problem, usize, usize, f64)>,
-}
-
-/// The colouring whose products cost least.
-fn choose<B: Backend, D>(pattern: &Pattern, backend: &Sparse<B, D>) -> Result<Choice, Error> {
-    let costs = backend.inner.product_costs();
-    let ProductCosts { pushforward, pullback } = costs;
-    let mut problems = Vec::new();
-    if pushforward.is_some() || pullback.is_none() {
-        problems.push(Problem::Column);
-    }
-    if pullback.is_some() {
-        problems.push(Problem::Row);
-    }
-    let mut best: Option<(Coloring, f64)> = None;
-    let mut considered = Vec::new();
-    let mut consider = |problem: Problem| -> Result<f64, Error> {
-        let coloring = backend.coloring.color(pattern, problem)?;
-        let (columns, rows) = (coloring.column_count(), coloring.row_count());
-        let cost = costs.total(columns, rows);
-        considered.push((problem, columns, rows, cost));
-        if best.as_ref().is_none_or(|(_, least)| cost < *least) {
-            best = Some((coloring, cost));
-        }
-        Ok(cost)
-    };
-    let mut least = f64::INFINITY;
-    for problem in &problems {
-        least = least.min(consider(*problem)?);
-    }
-    // Rows and columns together take a product of each kind at the least.
-    if problems.len() == 2 && costs.total(1, 1) < least {
-        consider(Problem::Bidirectional(backend.decompression))?;
-    }
-    let (coloring, _) = best.ok_or(Error::Empty { what: "the list of colourings" })?;
-    Ok(Choice { coloring, considered })
-}
-
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |problem: Problem| match problem {
-            Problem::Column => "columns",
-            Problem::Row => "rows",
-            Problem::Symmetric(_) => "a symmetric matrix",
-            Problem::Bidirectional(_) => "rows and columns",
-        };
-        write!(f, "colours {}:", name(self.coloring.problem()))?;
-        for (i, (problem, columns, rows, cost)) in self.considered.iter().enumerate() {
-            let comma = if i > 0 { ";" } else { "" };
-            write!(
-                f,
-                "{comma} {} take {columns} products with tangents and {rows} with cotangents, about {cost:.1} evaluations",
-                name(*problem)
-            )?;
-        }
-        Ok(())
-    }
 }
 
 /// The vectors that products are taken with.
@@ -159,7 +101,7 @@ pub struct PreparedSparseJacobian<E, T = f64> {
     prepared: Prepared<E, T>,
     pattern: Arc<Pattern>,
     plan: Plan,
-    choice: Choice,
+    choice: coloring::Choice,
     seeds: Seeds<T>,
 }
 

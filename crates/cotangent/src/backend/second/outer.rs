@@ -43,7 +43,7 @@ struct Nested<I: Inner, S: Base> {
 
 impl<I: Inner, S: Base + Scalar> Nested<I, S> {
     fn new<F: Differentiable>(inner: &I, f: &F, sizes: Sizes) -> Self {
-        let Sizes { inputs, outputs, constants } = sizes;
+        let Sizes { inputs, outputs, constants, .. } = sizes;
         Nested {
             x: vec![S::zero(); inputs],
             constants: vec![S::zero(); constants],
@@ -166,20 +166,18 @@ impl<F: Differentiable, I: Inner> Layered<F, Forward, I> {
         let lanes = self.outer.chunk.unwrap_or(LANES).min(LANES);
         let ForwardOuter { wide, narrow } = workspace;
         let mut value = T::zero();
-        let single = columns.len() == n || lanes == 1;
-        if single {
-            narrow.load(at, Dual::fixed);
-            for (k, column) in columns.chunks_mut(n).enumerate() {
-                value = self.columns(narrow, |_, i| tangent(k, i), gradient, column)?;
-            }
-            return Ok(value);
+        if columns.len() > n && lanes > 1 {
+            wide.load(at, Dual::fixed);
         }
-        wide.load(at, Dual::fixed);
         for (chunk_index, chunk) in columns.chunks_mut(lanes * n).enumerate() {
             let first = chunk_index * lanes;
-            value = self.columns(wide, |k, i| tangent(first + k, i), gradient, chunk)?;
+            // One direction, which may be all that is left for the last chunk, takes narrow numbers.
+            let single = chunk.len() == n;
+            if !single {
+                value = self.columns(wide, |k, i| tangent(first + k, i), gradient, chunk)?;
+            }
             // As in first-order forward mode: an unguarded 0·∞ shows as NaN.
-            if chunk.iter().any(|v| v.is_nan()) {
+            if single || chunk.iter().any(|v| v.is_nan()) {
                 narrow.load(at, Dual::fixed);
                 for (k, column) in chunk.chunks_mut(n).enumerate() {
                     value = self.columns(narrow, |_, i| tangent(first + k, i), gradient, column)?;
