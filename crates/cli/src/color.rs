@@ -8,8 +8,8 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, Table, presets};
 use cotangent::coloring::{
-    Coloring, ColoringError, Decompression, Greedy, Order, Pattern, Problem, Ties, check_coloring,
-    read_matrix_market,
+    Coloring, ColoringError, Cost, Costs, Decompression, Greedy, Order, Pattern, Problem, Ties,
+    check_coloring, read_matrix_market,
 };
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use crate::Failure;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  cotangent color jacobian.mtx\n  \
     cotangent color hessian.mtx.gz --structure symmetric --decompression substitution --order all --verify\n  \
-    cotangent color jacobian.mtx --partition auto --json")]
+    cotangent color jacobian.mtx --partition auto --costs 1,3 --threads 4 --json")]
 pub(crate) struct Arguments {
     /// A Matrix Market file, plain or gzip.
     file: PathBuf,
@@ -42,6 +42,13 @@ pub(crate) struct Arguments {
     /// Break ties in orders as ColPack does.
     #[arg(long)]
     colpack: bool,
+    /// Colour on so many threads: large patterns are then coloured in blocks, with the same colours for
+    /// any number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// What products with the matrix and with its transpose cost: the best colouring costs least.
+    #[arg(long, value_name = "JVP,VJP", value_delimiter = ',', default_values_t = [1.0, 1.0])]
+    costs: Vec<f64>,
     /// Check every colouring, slowly, by its definition.
     #[arg(long)]
     verify: bool,
@@ -84,6 +91,8 @@ struct Tried {
     seconds: Seconds,
     verified: Option<bool>,
     best: bool,
+    #[serde(skip)]
+    cost: f64,
     #[serde(skip)]
     reason: String,
 }
@@ -133,6 +142,7 @@ fn problems(arguments: &Arguments) -> Result<Vec<Problem>, Failure> {
             vec![
                 Problem::Symmetric(Decompression::Direct),
                 Problem::Symmetric(Decompression::Substitution),
+                Problem::Column,
             ]
         }
         (Structure::Symmetric, _) => {
@@ -157,14 +167,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let read = start.elapsed().as_secs_f64();
     let pattern = market.pattern;
     let orders = orders(&arguments.order)?;
-    let mut tried: Vec<(Tried, Coloring)> = Vec::new();
-    for problem in problems(arguments)? {
-        for order in &orders {
-            tried.push(one(arguments, &pattern, problem, order, read)?);
+    let problems = problems(arguments)?;
+    let costs = costs(arguments)?;
+    let all = || -> Result<Vec<(Tried, Coloring)>, Failure> {
+        let ways = problems.iter().flat_map(|p| orders.iter().map(move |order| (*p, order)));
+        ways.map(|(problem, order)| one(arguments, &pattern, problem, order, read, &costs))
+            .collect()
+    };
+    let mut tried = match arguments.threads {
+        None => all()?,
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build();
+            let refused =
+                |e| Failure::Input(format!("{threads} threads could not be started: {e}"));
+            pool.map_err(refused)?.install(all)?
         }
-    }
-    let best = tried.iter().map(|(t, _)| t.colors.total).min();
-    if let Some((first, _)) = tried.iter_mut().find(|(t, _)| Some(t.colors.total) == best) {
+    };
+    // The first of equal ones.
+    let least = tried.iter().map(|(t, _)| t.cost).fold(f64::INFINITY, f64::min);
+    if let Some((first, _)) = tried.iter_mut().find(|(t, _)| t.cost == least) {
         first.best = true;
     }
     let mut out = anstream::stdout().lock();
@@ -182,16 +203,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+fn costs(arguments: &Arguments) -> Result<Costs, Failure> {
+    let cost = |value: &f64| Some(Cost::each(*value));
+    match &arguments.costs[..] {
+        [jvp, vjp] if [jvp, vjp].iter().all(|c| c.is_finite() && **c > 0.0) => {
+            Ok(Costs { jvp: cost(jvp), vjp: cost(vjp), hvp: None })
+        }
+        _ => Err(Failure::Input("costs are two positive numbers, such as --costs 1,3".into())),
+    }
+}
+
 fn one(
     arguments: &Arguments,
     pattern: &Pattern,
     problem: Problem,
     order: &Order,
     read: f64,
+    costs: &Costs,
 ) -> Result<(Tried, Coloring), Failure> {
     let greedy = Greedy {
         ties: if arguments.colpack { Ties::ColPack } else { Ties::Oldest },
         postprocess: arguments.postprocess,
+        parallel: arguments.threads.is_some(),
         ..Greedy::default()
     };
     let input = |error: ColoringError| Failure::Input(error.to_string());
@@ -226,6 +259,7 @@ fn one(
         seconds: Seconds { read, order: ordered, color },
         verified: checked.as_ref().map(Result::is_ok),
         best: false,
+        cost: costs.total(coloring.column_count(), coloring.row_count()),
         reason: checked.and_then(Result::err).map_or(String::new(), |e| e.to_string()),
     };
     Ok((tried, coloring))

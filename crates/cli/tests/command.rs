@@ -120,6 +120,36 @@ fn a_matrix_is_coloured_and_checked() {
 }
 
 #[test]
+fn threads_and_costs_are_taken_and_the_colours_do_not_depend_on_the_threads() {
+    // An arrow: rows and columns together are best, unless products with the transpose are dear.
+    let mut lines = String::from("%%MatrixMarket matrix coordinate pattern general\n9 9 25\n");
+    for i in 1..=9 {
+        lines += &format!("{i} {i}\n");
+        if i > 1 {
+            lines += &format!("{i} 1\n1 {i}\n");
+        }
+    }
+    let path = file("threads.mtx", &lines);
+    let path = path.to_str().expect("UTF-8");
+    let colors = |more: &[&str]| {
+        let out = cotangent(&[&["color", path, "--partition", "auto", "--json"], more].concat());
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        let rows: Vec<serde_json::Value> =
+            text(&out.stdout).lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+        let best = rows.iter().find(|row| row["best"] == true).expect("one is best");
+        (best["partition"].clone(), rows.iter().map(|r| r["colors"].clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(colors(&["--threads", "1"]), colors(&["--threads", "3"]));
+    assert_eq!(colors(&[]).0, "bidirectional");
+    assert_eq!(colors(&["--costs", "1,50"]).0, "column");
+    for bad in [["--costs", "1"], ["--costs", "1,-2"], ["--threads", "0"], ["--costs", "1,x"]] {
+        let out = cotangent(&["color", path, bad[0], bad[1]]);
+        assert_eq!(out.status.code(), Some(2), "{bad:?}");
+        assert!(!out.stderr.is_empty());
+    }
+}
+
+#[test]
 fn a_picture_is_drawn_and_written() {
     let path = file("picture.mtx", ARROW);
     let path = path.to_str().expect("UTF-8");
