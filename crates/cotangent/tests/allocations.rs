@@ -176,7 +176,9 @@ fn second_order_evaluations_allocate_nothing() {
 #[test]
 fn sparse_evaluations_allocate_nothing() {
     use cotangent::coloring::Decompression;
-    use cotangent::{Sparse, prepare_sparse_hessian, prepare_sparse_jacobian};
+    use cotangent::{
+        Sparse, prepare_edge_pushing, prepare_sparse_hessian, prepare_sparse_jacobian,
+    };
     // An arrow, so that both kinds of products are needed.
     let f = function!(|x: &[S], y: &mut [S; x.len()]| {
         for i in 1..x.len() {
@@ -197,6 +199,12 @@ fn sparse_evaluations_allocate_nothing() {
         let (mut workspace, mut values) =
             (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
         allocates_nothing("sparse hessian", |s| {
+            prepared.hessian_into(&point(s), &mut values, &mut workspace).unwrap();
+        });
+        let prepared = prepare_edge_pushing(g, &point(0.5)).unwrap();
+        let (mut workspace, mut values) =
+            (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
+        allocates_nothing("edge pushing", |s| {
             prepared.hessian_into(&point(s), &mut values, &mut workspace).unwrap();
         });
     }

@@ -2,6 +2,7 @@
 
 use cotangent::prelude::*;
 use cotangent::{Matrix, check_derivatives};
+use cotangent::{Sparse, edge_pushing, prepare_edge_pushing, sparse_hessian};
 use cotangent_testkit::difftests::*;
 
 #[track_caller]
@@ -55,6 +56,39 @@ fn matrices_to_numbers() {
     check("neural_step", &function!(|x: &[S]| -> S { neural_step(x, 3) }), &numbers(15));
     let zero = gradient(&function!(|x: &[S]| -> S { softmax(x) }), &Auto, &x).unwrap();
     assert!(zero.iter().all(|g| g.abs() < 1e-15));
+}
+
+/// Hessians by edge pushing, once and planned, coloured and dense are the same.
+#[test]
+fn sparse_hessians_of_the_corpus() {
+    let (vector, mut matrix) = (numbers(13), numbers(9));
+    for i in 0..3 {
+        matrix[4 * i] += 1.5;
+    }
+    macro_rules! all {
+        ($x:expr; $($f:ident)*) => {$({
+            let (f, x) = (function!(|x: &[S]| -> S { $f(x) }), &$x[..]);
+            let dense = hessian(&f, &Auto, x).unwrap();
+            let mut found = vec![("coloured", sparse_hessian(&f, &Sparse::default(), x).unwrap())];
+            match edge_pushing(&f, x) {
+                Ok((_, _, h)) => {
+                    found.push(("pushed", h));
+                    found.push(("planned", prepare_edge_pushing(f, x).unwrap().hessian(x).unwrap()));
+                }
+                Err(error) => assert!(error.to_string().contains("first derivatives"), "{error}"),
+            }
+            for (way, h) in found {
+                let h = h.to_dense().unwrap();
+                for (a, b) in h.as_slice().iter().zip(dense.as_slice()) {
+                    let name = stringify!($f);
+                    assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{name}, {way}: {a} for {b}");
+                }
+            }
+        })*};
+    }
+    all!(vector; vec2num_1 vec2num_2 vec2num_3 vec2num_4 vec2num_5 vec2num_6 vec2num_7 rosenbrock_1
+        rosenbrock_2 rosenbrock_3 rosenbrock_4 ackley self_weighted_logit nested_array_mul first);
+    all!(matrix; determinant mat2num_1 mat2num_2 mat2num_3 mat2num_4 softmax);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use cotangent::coloring::{Decompression, Greedy, Order, Pattern, Problem};
 use cotangent::prelude::*;
 use cotangent::{
     Error, FiniteDifferences, Given, Matrix, Mixed, Probe, Sparse, SparseMatrix, Tracer, Union,
-    prepare_sparse_hessian, prepare_sparse_jacobian, sparse_hessian, sparse_jacobian,
+    prepare_edge_pushing, prepare_sparse_hessian, prepare_sparse_jacobian, sparse_hessian,
+    sparse_jacobian,
 };
 
 fn point(n: usize) -> Vec<f64> {
@@ -291,7 +292,56 @@ fn edge_pushing_equals_the_dense_and_the_coloured_hessian_on_random_programs() {
             assert!(global.contains(i, j), "{seed}: ({i}, {j})");
         }
         same(&sparse_hessian(&f, &Sparse::default(), &x).unwrap(), &dense, 1e-9);
+        // Planned at another point; the pattern holds whatever the point, and misses nothing.
+        let prepared = prepare_edge_pushing(f, &vec![-0.7; x.len()]).unwrap();
+        let mut workspace = prepared.workspace();
+        let (mut found, mut g) = (vec![f64::NAN; prepared.pattern().nnz()], vec![0.0; x.len()]);
+        for _ in 0..2 {
+            let value = prepared
+                .value_gradient_and_hessian_into(&x, &mut g, &mut found, &mut workspace)
+                .unwrap();
+            assert!((value - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{seed}");
+            assert!(g.iter().zip(&gradient).all(|(a, b)| (a - b).abs() <= 1e-10 * (1.0 + b.abs())));
+        }
+        let planned = prepared.hessian(&x).unwrap();
+        assert_eq!(planned.values(), found);
+        same(&planned, &dense, 1e-9);
+        for (i, j) in prepared.pattern().entries() {
+            assert!(global.contains(i, j), "{seed}: ({i}, {j})");
+        }
     }
+}
+
+#[test]
+fn planned_edge_pushing_with_constants_branches_and_bad_input() {
+    let f = function!(|x: &[S], constant p| -> S {
+        let scale = p[0].exp() * p[1];
+        if x[0] > p[0] { x[0] * x[0] * scale + x[1] } else { x[0] * x[1] * x[2] * scale }
+    });
+    let prepared = prepare_edge_pushing(f, (&[3.0, 1.0, 2.0], &[0.0, 5.0])).unwrap();
+    assert_eq!(prepared.pattern().nnz(), 1);
+    let mut workspace = prepared.workspace();
+    let mut h = [0.0];
+    prepared.hessian_into((&[4.0, 1.0, 2.0], &[0.0, 7.0]), &mut h, &mut workspace).unwrap();
+    assert_eq!(h, [14.0]);
+    // The other branch has entries that the pattern lacks: an error, not a wrong number.
+    let other = prepared.hessian_into((&[-1.0, 1.0, 2.0], &[0.0, 7.0]), &mut h, &mut workspace);
+    assert!(matches!(other, Err(Error::MissingEntry { .. })), "{other:?}");
+    prepared.hessian_into((&[4.0, 1.0, 2.0], &[0.0, 3.0]), &mut h, &mut workspace).unwrap();
+    assert_eq!(h, [6.0]);
+    let wide = prepare_edge_pushing(f, (&[-3.0, 1.0, 2.0], &[0.0, 5.0])).unwrap();
+    // On the other side of it the function is recorded anew.
+    let narrow =
+        function!(|x: &[S]| -> S { if x[0] > 0.0 { x[0] * x[1] } else { x[0] * x[1] * 2.0 } });
+    let both = prepare_edge_pushing(narrow, &[1.0, 1.0]).unwrap();
+    assert_eq!(both.hessian(&[-1.0, 1.0]).unwrap()[(0, 1)], 2.0);
+    assert_eq!(both.hessian(&[1.0, 1.0]).unwrap()[(0, 1)], 1.0);
+    assert_eq!(wide.pattern().nnz(), 6);
+    assert!(wide.hessian((&[-3.0, f64::NAN, 2.0], &[0.0, 5.0])).is_err());
+    assert!(wide.hessian((&[-3.0, 2.0], &[0.0, 5.0])).is_err());
+    assert!(wide.hessian_into((&[-3.0, 1.0, 2.0], &[0.0, 5.0]), &mut h, &mut workspace).is_err());
+    let array = function!(|x: &[S]| -> S { cotangent::linalg::sum(x) });
+    assert!(prepare_edge_pushing(array, &[1.0, 2.0]).is_err());
 }
 
 #[test]
@@ -304,6 +354,9 @@ fn edge_pushing_of_long_chains_grids_and_arrows() {
             let (_, _, h) = cotangent::edge_pushing(&f, &x).unwrap();
             same(&h, &hessian(&f, &Auto, &x).unwrap(), 1e-11);
             assert!(h.pattern().nnz() < n * n / 2);
+            let prepared = prepare_edge_pushing(f, &vec![0.1; n]).unwrap();
+            same(&prepared.hessian(&x).unwrap(), &hessian(&f, &Auto, &x).unwrap(), 1e-11);
+            assert_eq!(prepared.pattern(), &cotangent::hessian_sparsity(&f, &x).unwrap());
         };
     }
     check!(function!(|x: &[S]| -> S {

@@ -18,6 +18,7 @@ pub use finite::FiniteDifferences;
 pub use forward::Forward;
 pub use mixed::{Mixed, MixedEngine};
 pub use reverse::Reverse;
+pub(crate) use reverse::record_program;
 pub use second::{Inner, Outer, SecondOrder, SecondOrderBackend, SecondOrderEngine};
 
 pub(crate) use buffers::Buffers;

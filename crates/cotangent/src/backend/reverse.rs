@@ -38,7 +38,9 @@ impl Backend for Reverse {
         at: Point<'_, T>,
     ) -> Result<ReverseEngine<F>, Error> {
         let program = match (T::as_f64s(at.x), T::as_f64s(at.constants)) {
-            (Some(x), Some(constants)) if self.replay => Some(program(&f, sizes, x, constants)?),
+            (Some(x), Some(constants)) if self.replay => {
+                Some(record_program(&f, sizes, x, constants)?)
+            }
             _ => None,
         };
         Ok(ReverseEngine { f, sizes, program })
@@ -51,7 +53,7 @@ impl Backend for Reverse {
 }
 
 /// Records a function as a program; the constants are inputs behind the others.
-fn program<F: Differentiable>(
+pub(crate) fn record_program<F: Differentiable>(
     f: &F,
     sizes: Sizes,
     x: &[f64],

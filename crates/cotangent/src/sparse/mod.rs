@@ -12,7 +12,7 @@ mod matrix;
 mod verify;
 
 pub use detector::{Detector, Given, Probe, Tracer, Union};
-pub use edge::edge_pushing;
+pub use edge::{EdgeWorkspace, PreparedEdgePushing, edge_pushing, prepare_edge_pushing};
 pub use hessian::{PreparedSparseHessian, prepare_sparse_hessian, sparse_hessian};
 pub use jacobian::{PreparedSparseJacobian, prepare_sparse_jacobian, sparse_jacobian};
 pub use matrix::SparseMatrix;

@@ -16,17 +16,19 @@ const NONE: u32 = u32::MAX;
 /// Room for edge pushing, used again by the next evaluation.
 #[derive(Debug, Default)]
 pub struct EdgePushing {
-    values: Vec<f64>,
-    masks: Vec<bool>,
-    adjoints: Vec<f64>,
+    pub(super) values: Vec<f64>,
+    pub(super) masks: Vec<bool>,
+    pub(super) adjoints: Vec<f64>,
     diagonal: Vec<f64>,
     /// By the later of two nodes: the first of its entries in W.
     head: Vec<u32>,
     entries: Vec<Entry>,
     free: u32,
     row: Vec<(u32, f64)>,
-    inputs: usize,
-    outputs: Vec<f64>,
+    pub(super) inputs: usize,
+    pub(super) outputs: Vec<f64>,
+    /// The entries of W, as a plan places them.
+    pub(super) w: Vec<f64>,
 }
 
 /// An entry of W: the earlier node, the value, the next entry of the later node.
@@ -38,13 +40,13 @@ struct Entry {
 }
 
 /// The first and second partials of an operation: to (0, 1, 2) and to (00, 01, 02, 11, 12, 22).
-struct Curvature {
-    first: [f64; 3],
-    second: [f64; 6],
+pub(super) struct Curvature {
+    pub(super) first: [f64; 3],
+    pub(super) second: [f64; 6],
 }
 
 /// Index of each pair in [`Curvature::second`].
-const PAIRS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+pub(super) const PAIRS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
 
 struct Curve([f64; 3], f64);
 
@@ -76,7 +78,7 @@ impl Visitor for Curve {
 }
 
 /// A product in which a zero on either side wins over ∞ and NaN.
-fn strong(a: f64, b: f64) -> f64 {
+pub(super) fn strong(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a.strong_mul(b) }
 }
 
@@ -275,6 +277,6 @@ impl EdgePushing {
     }
 }
 
-fn curve(op: Opcode, parameter: i32, x: [f64; 3], y: f64) -> Curvature {
+pub(super) fn curve(op: Opcode, parameter: i32, x: [f64; 3], y: f64) -> Curvature {
     op.visit(parameter, Curve(x, y))
 }

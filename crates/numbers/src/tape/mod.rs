@@ -16,6 +16,7 @@
 
 mod block;
 mod edge;
+mod edge_plan;
 mod interpret;
 mod listing;
 mod program;
@@ -24,6 +25,7 @@ mod sweep;
 mod var;
 
 pub use edge::EdgePushing;
+pub use edge_plan::EdgePlan;
 pub use program::{Program, Replay};
 pub use record::Tape;
 pub use var::{Var, VarMask};

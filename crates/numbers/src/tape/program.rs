@@ -46,6 +46,18 @@ pub struct Program {
     outputs: Vec<Operand>,
 }
 
+impl std::fmt::Debug for Program {
+    /// Its size: the operations are too many to list.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program")
+            .field("inputs", &self.inputs())
+            .field("outputs", &self.outputs())
+            .field("operations", &self.operations())
+            .field("guards", &self.guards())
+            .finish_non_exhaustive()
+    }
+}
+
 /// An array operation of a program.
 #[derive(Clone)]
 pub(super) struct Array {
@@ -154,6 +166,19 @@ impl Program {
     /// The number of comparisons that fixed a branch.
     pub fn guards(&self) -> usize {
         self.instructions.guards()
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Marks the slots of the outputs.
+    pub(super) fn mark_outputs(&self, reached: &mut [bool]) {
+        for output in &self.outputs {
+            if let Operand::Slot(slot) = output {
+                reached[*slot as usize] = true;
+            }
+        }
     }
 
     pub(super) fn codes(&self) -> &[Code] {
