@@ -93,6 +93,17 @@ impl Bench {
         case.contains(&self.filter)
     }
 
+    /// Shows what is being measured.
+    pub fn working_on(&self, what: &str) {
+        self.progress.set_message(what.to_string());
+        self.progress.tick();
+    }
+
+    /// Prints a line beside the results: what was skipped, and why.
+    pub fn note(&self, text: &str) {
+        self.progress.suspend(|| eprintln!("{text}"));
+    }
+
     /// Measures ours and the references in turns and compares; a target belongs to the reference
     /// beside it.
     pub fn compare(
@@ -106,8 +117,7 @@ impl Bench {
         if !self.wants(case) {
             return;
         }
-        self.progress.set_message(format!("{case} {size}"));
-        self.progress.tick();
+        self.working_on(&format!("{case} {size}"));
         let (references, targets): (Vec<_>, Vec<_>) = references.into_iter().unzip();
         let names: Vec<String> = references.iter().map(|c| c.name.clone()).collect();
         let mut all = vec![ours];

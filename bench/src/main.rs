@@ -5,6 +5,7 @@
 mod coloring;
 mod eager;
 mod harness;
+mod memory;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,8 @@
 //! Sparse derivatives: detection, colouring, evaluation, beside dense forward mode.
 
+mod colpack;
+mod large;
+
 use cotangent::coloring::{Decompression, Greedy, Order, Pattern, Problem};
 use cotangent::prelude::*;
 use cotangent::{
@@ -17,6 +20,8 @@ pub fn run(bench: &mut Bench) {
     brusselator_jacobians(bench);
     hessians(bench);
     grids(bench);
+    large::run(bench);
+    colpack::run(bench);
 }
 
 /// Edge pushing, which records and sweeps once, beside coloured Hessians, from scratch and prepared.
@@ -126,37 +131,42 @@ fn brusselator_jacobians(bench: &mut Bench) {
     }
 }
 
-/// The graphs of grids: 5-point in the plane, 7- and 27-point in space.
-fn grids(bench: &mut Bench) {
-    let plane = |n: usize| {
-        Pattern::from_rows(n * n, n * n, |row| {
-            let (i, j) = (row % n, row / n);
-            let mut columns = vec![row];
-            columns.extend((i > 0).then(|| row - 1));
-            columns.extend((i + 1 < n).then(|| row + 1));
-            columns.extend((j > 0).then(|| row - n));
-            columns.extend((j + 1 < n).then(|| row + n));
-            columns
-        })
-        .expect("in range")
-    };
-    let space = |n: usize, near: usize| {
-        Pattern::from_rows(n * n * n, n * n * n, |row| {
-            let at = [row % n, row / n % n, row / (n * n)];
-            let mut columns = Vec::new();
-            for d in 0..27 {
-                let step = [d % 3, d / 3 % 3, d / 9];
-                let moved = step.iter().filter(|s| **s != 1).count();
-                let to: Option<Vec<usize>> =
-                    (0..3).map(|k| (at[k] + step[k]).checked_sub(1).filter(|c| *c < n)).collect();
-                if let (true, Some(to)) = (moved <= near, to) {
-                    columns.push(to[0] + n * (to[1] + n * to[2]));
-                }
+/// The graph of a 5-point grid in the plane.
+fn plane(n: usize) -> Pattern {
+    Pattern::from_rows(n * n, n * n, |row| {
+        let (i, j) = (row % n, row / n);
+        let mut columns = vec![row];
+        columns.extend((i > 0).then(|| row - 1));
+        columns.extend((i + 1 < n).then(|| row + 1));
+        columns.extend((j > 0).then(|| row - n));
+        columns.extend((j + 1 < n).then(|| row + n));
+        columns
+    })
+    .expect("in range")
+}
+
+/// The graph of a grid in space. Neighbours differ in `near` coordinates at most: 1 makes it 7-point, 3
+/// makes it 27-point.
+fn space(n: usize, near: usize) -> Pattern {
+    Pattern::from_rows(n * n * n, n * n * n, |row| {
+        let at = [row % n, row / n % n, row / (n * n)];
+        let mut columns = Vec::new();
+        for d in 0..27 {
+            let step = [d % 3, d / 3 % 3, d / 9];
+            let moved = step.iter().filter(|s| **s != 1).count();
+            let to: Option<Vec<usize>> =
+                (0..3).map(|k| (at[k] + step[k]).checked_sub(1).filter(|c| *c < n)).collect();
+            if let (true, Some(to)) = (moved <= near, to) {
+                columns.push(to[0] + n * (to[1] + n * to[2]));
             }
-            columns
-        })
-        .expect("in range")
-    };
+        }
+        columns
+    })
+    .expect("in range")
+}
+
+/// Greedy colourings of grids, beside a pass over the pattern.
+fn grids(bench: &mut Bench) {
     let problems = [
         ("columns", Problem::Column),
         ("star", Problem::Symmetric(Decompression::Direct)),

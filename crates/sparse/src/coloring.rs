@@ -341,11 +341,10 @@ pub(crate) fn check_symmetric<I: Index>(pattern: &Pattern<I>) -> Result<(), Colo
     if nrows != ncols {
         return Err(ColoringError::NotSquare { nrows, ncols });
     }
-    let transposed = pattern.transpose();
-    if transposed == *pattern {
+    if pattern.is_symmetric() {
         return Ok(());
     }
-    let lonely = pattern.entries().find(|(i, j)| !transposed.contains(*i, *j));
+    let lonely = pattern.entries().find(|(i, j)| !pattern.contains(*j, *i));
     let (row, column) = lonely.unwrap_or((0, 0));
     Err(ColoringError::NotSymmetric { row, column })
 }

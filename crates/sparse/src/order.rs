@@ -77,6 +77,10 @@ impl std::fmt::Display for Order {
 
 /// A graph whose vertices are to be ordered.
 pub(crate) trait Neighbours {
+    /// Whether ColPack begins its incidence-degree order with the first vertex of the largest degree: it
+    /// does so on graphs, not on the columns or rows of a matrix.
+    const DENSEST_FIRST: bool;
+
     fn vertices(&self) -> usize;
 
     /// Calls `f` on each neighbour of v once; `seen` has a zero or an older stamp for each vertex.
@@ -124,6 +128,8 @@ impl Stamps {
 
 /// Columns are neighbours if they share a row.
 impl Neighbours for Bipartite {
+    const DENSEST_FIRST: bool = false;
+
     fn vertices(&self) -> usize {
         self.columns.len()
     }
@@ -143,6 +149,8 @@ impl Neighbours for Bipartite {
 }
 
 impl Neighbours for Adjacency {
+    const DENSEST_FIRST: bool = true;
+
     fn vertices(&self) -> usize {
         self.len()
     }
@@ -237,6 +245,8 @@ trait Buckets {
     fn pop(&mut self, degree: u32) -> Option<u32>;
     /// Moves a vertex.
     fn change(&mut self, v: u32, from: u32, to: u32);
+    /// Makes a vertex the first of its degree to be popped, where ColPack does.
+    fn prefer(&mut self, _v: u32, _degree: u32) {}
 }
 
 fn dynamic_with<G: Neighbours, B: Buckets>(
@@ -248,8 +258,12 @@ fn dynamic_with<G: Neighbours, B: Buckets>(
     let mut seen = Stamps::new(n);
     let full = graph.degrees(&mut seen);
     let most = full.iter().copied().max().unwrap_or(0);
+    let densest = full.iter().position(|d| *d == most);
     let mut degrees = if rule == Rule::IncidenceDegree { vec![0; n] } else { full };
     let mut buckets = buckets(&degrees, most as usize + 1);
+    if let (Some(v), Rule::IncidenceDegree, true) = (densest, rule, G::DENSEST_FIRST) {
+        buckets.prefer(v as u32, 0);
+    }
     let mut taken = vec![false; n];
     let mut order = Vec::with_capacity(n);
     let lowest_first = rule == Rule::SmallestLast;
@@ -384,5 +398,13 @@ impl Buckets for Stacked {
             self.place[*moved as usize] = place;
         }
         self.push(v, to);
+    }
+
+    fn prefer(&mut self, v: u32, degree: u32) {
+        let bucket = &mut self.buckets[degree as usize];
+        let (place, end) = (self.place[v as usize], bucket.len() - 1);
+        let last = bucket[end];
+        bucket.swap(place as usize, end);
+        (self.place[v as usize], self.place[last as usize]) = (end as u32, place);
     }
 }

@@ -6,12 +6,12 @@
 //! the next round (after Gebremedhin and Manne 2000; there the blocks see what happens to be there, so the
 //! colours depend on the threads).
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
 use crate::graph::Bipartite;
-use crate::partial::{self, smallest};
+use crate::partial::{self, IN_WORDS, Words, smallest};
 
 /// How many columns a block has: large enough that few of them share a row with another block.
 const BLOCK: usize = 8192;
@@ -32,6 +32,8 @@ pub(crate) fn color(graph: &Bipartite, order: &[u32]) -> Vec<u32> {
     for (at, v) in order.iter().enumerate() {
         place[*v as usize] = at as u32;
     }
+    // The colours of earlier rounds, around each row.
+    let mut kept = Words::new(graph.rows.len());
     // The block a column is in during this round.
     let mut block = vec![DONE; n];
     let mut open = order.to_vec();
@@ -39,38 +41,69 @@ pub(crate) fn color(graph: &Bipartite, order: &[u32]) -> Vec<u32> {
         for (b, columns) in open.chunks(BLOCK).enumerate() {
             columns.iter().for_each(|v| block[*v as usize] = b as u32);
         }
-        open.par_chunks(BLOCK)
-            .enumerate()
-            .for_each(|(b, columns)| color_block(graph, columns, b as u32, &block, &colors));
+        let round = Round { graph, block: &block, kept: &kept, colors: &colors };
+        let next = AtomicUsize::new(0);
+        // Which thread takes a block makes no difference to it.
+        rayon::broadcast(|_| {
+            let mut own = Words::new(graph.rows.len());
+            let take = || open.chunks(BLOCK).nth(next.fetch_add(1, Relaxed));
+            while let Some(columns) = take() {
+                round.color(columns, &mut own);
+            }
+        });
         let clashing = clashes(graph, &place, &colors);
+        let (again, done): (Vec<u32>, Vec<u32>) =
+            open.iter().partition(|v| clashing[**v as usize].load(Relaxed));
         open.iter().for_each(|v| block[*v as usize] = DONE);
-        open.retain(|v| clashing[*v as usize].load(Relaxed));
-        open.iter().for_each(|v| colors[*v as usize].store(0, Relaxed));
+        for &v in &done {
+            kept.put(graph.columns.of(v), colors[v as usize].load(Relaxed));
+        }
+        again.iter().for_each(|v| colors[*v as usize].store(0, Relaxed));
+        open = again;
     }
     let mut colors: Vec<u32> = colors.into_iter().map(AtomicU32::into_inner).collect();
     partial::repair(graph, &mut colors, &open);
     colors
 }
 
-/// Colours the columns of a block one after the other. Only this block stores their colours, and only it
-/// loads them, so what is loaded does not depend on time.
-fn color_block(graph: &Bipartite, columns: &[u32], own: u32, block: &[u32], colors: &[AtomicU32]) {
-    let mut forbidden: Vec<u32> = vec![u32::MAX; 64];
-    for &v in columns {
-        for &row in graph.columns.of(v) {
-            for &x in graph.rows.of(row) {
-                let of = block[x as usize];
-                if of != DONE && of != own {
-                    continue;
+/// What the blocks of a round share.
+struct Round<'r> {
+    graph: &'r Bipartite,
+    block: &'r [u32],
+    kept: &'r Words,
+    colors: &'r [AtomicU32],
+}
+
+impl Round<'_> {
+    /// Colours the columns of a block one after the other. Only this block stores their colours, and only
+    /// it loads them, so what is loaded does not depend on time.
+    fn color(&self, columns: &[u32], own: &mut Words) {
+        let mut forbidden: Vec<u32> = vec![u32::MAX; IN_WORDS + 2];
+        for &v in columns {
+            let rows = self.graph.columns.of(v);
+            let color =
+                own.take(rows, Some(self.kept)).unwrap_or_else(|| self.beyond(v, &mut forbidden));
+            self.colors[v as usize].store(color, Relaxed);
+        }
+        columns.iter().for_each(|v| own.clear(self.graph.columns.of(*v)));
+    }
+
+    /// The smallest colour of all, if it is beyond the words.
+    fn beyond(&self, v: u32, forbidden: &mut Vec<u32>) -> u32 {
+        let own = self.block[v as usize];
+        for &row in self.graph.columns.of(v) {
+            for &x in self.graph.rows.of(row) {
+                let block = self.block[x as usize];
+                if block == DONE || block == own {
+                    let color = self.colors[x as usize].load(Relaxed) as usize;
+                    if color >= forbidden.len() {
+                        forbidden.resize(2 * color, u32::MAX);
+                    }
+                    forbidden[color] = v;
                 }
-                let color = colors[x as usize].load(Relaxed) as usize;
-                if color >= forbidden.len() {
-                    forbidden.resize(2 * color, u32::MAX);
-                }
-                forbidden[color] = v;
             }
         }
-        colors[v as usize].store(smallest(&mut forbidden, v), Relaxed);
+        smallest(forbidden, v)
     }
 }
 

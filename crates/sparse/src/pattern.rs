@@ -295,7 +295,15 @@ impl<I: Index> Pattern<I> {
 
     /// Whether the pattern equals its transpose.
     pub fn is_symmetric(&self) -> bool {
-        self.nrows == self.ncols && *self == self.transpose()
+        // In a symmetric pattern the entries of each row are met, column by column, as they stand in the
+        // column of the same number.
+        let mut next: Vec<usize> = self.col_ptr.iter().map(|p| p.at()).collect();
+        self.nrows == self.ncols
+            && self.entries().all(|(i, j)| {
+                let place = next[i];
+                next[i] += 1;
+                place < self.col_ptr[i + 1].at() && self.row_idx[place].at() == j
+            })
     }
 }
 
@@ -462,6 +470,15 @@ mod tests {
         assert_eq!(p.transpose().transpose(), p);
         assert_eq!(p.transpose().column(2), [1, 3]);
         assert!(!p.is_symmetric());
+        for lower in [vec![(1, 0)], vec![(2, 0), (2, 1)], vec![(0, 0), (3, 1)], vec![]] {
+            let both = lower.iter().flat_map(|(i, j)| [(*i, *j), (*j, *i)]);
+            let q = Pattern::from_entries(4, 4, both).unwrap();
+            assert!(q.is_symmetric() && q == q.transpose());
+            let one = Pattern::from_entries(4, 4, lower.iter().copied()).unwrap();
+            assert_eq!(one.is_symmetric(), one == one.transpose());
+            let more = Pattern::from_entries(4, 4, q.entries().chain([(0, 3)])).unwrap();
+            assert!(!more.is_symmetric());
+        }
         assert!(Pattern::dense(3, 3).is_symmetric());
     }
 

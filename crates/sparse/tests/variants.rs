@@ -53,6 +53,15 @@ fn any_number_of_threads_gives_the_same_colours() {
             assert!(3 * one.count() <= 4 * alone.count(), "{} for {}", one.count(), alone.count());
         }
     }
+    // More colours than the bits of a row hold, in blocks that clash: every column shares a row with the
+    // 400 around it.
+    let wide = Pattern::from_rows(24_000, 24_000, |i| i.saturating_sub(200)..(i + 200).min(24_000));
+    let wide = wide.unwrap();
+    let greedy = Greedy { parallel: true, ..Greedy::default() };
+    let (one, two) = (1, 2);
+    let by = |threads| on_threads(threads, || greedy.color(&wide, Problem::Column).unwrap());
+    assert_eq!(by(one).column_colors(), by(two).column_colors());
+    check_coloring(&wide, &by(one)).unwrap();
     // A dense row makes all blocks clash.
     let n = 20_000;
     let arrow = Pattern::from_rows(n, n, |i| if i == 0 { 0..n } else { i..i + 1 }).unwrap();

@@ -55,6 +55,38 @@ impl<T: Real> SparseMatrix<T> {
     }
 }
 
+/// As other crates see it.
+#[cfg(any(feature = "faer", feature = "nalgebra-sparse", feature = "sprs"))]
+impl<T: Real + Default> SparseMatrix<T> {
+    /// The matrix as `faer` sees it, without a copy.
+    ///
+    /// # Errors
+    /// Sizes that `faer` does not take.
+    #[cfg(feature = "faer")]
+    pub fn faer(
+        &self,
+    ) -> Result<faer::sparse::SparseColMatRef<'_, usize, T>, cotangent_sparse::PatternError> {
+        self.pattern.faer_with(&self.values)
+    }
+
+    /// The matrix as `nalgebra-sparse` has it.
+    #[cfg(feature = "nalgebra-sparse")]
+    pub fn to_nalgebra(&self) -> nalgebra_sparse::CscMatrix<T> {
+        let mut matrix = self.pattern.to_nalgebra();
+        matrix.values_mut().copy_from_slice(&self.values);
+        matrix
+    }
+
+    /// The matrix as `sprs` sees it, without a copy.
+    #[cfg(feature = "sprs")]
+    pub fn sprs(&self) -> sprs::CsMatViewI<'_, T, usize> {
+        match self.pattern.sprs_with(&self.values) {
+            Ok(matrix) => matrix,
+            Err(_) => unreachable!("there is a value for each entry"),
+        }
+    }
+}
+
 impl<T> Index<(usize, usize)> for SparseMatrix<T> {
     type Output = T;
 
@@ -63,9 +95,7 @@ impl<T> Index<(usize, usize)> for SparseMatrix<T> {
     /// # Panics
     /// If the matrix has no such column.
     fn index(&self, (row, column): (usize, usize)) -> &T {
-        match self.pattern.column(column).binary_search(&row) {
-            Ok(place) => &self.values[self.pattern.col_ptr()[column] + place],
-            Err(_) => &self.zero,
-        }
+        assert!(column < self.pattern.ncols(), "column {column} of {}", self.pattern.ncols());
+        self.pattern.place(row, column).map_or(&self.zero, |place| &self.values[place])
     }
 }
