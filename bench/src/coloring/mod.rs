@@ -6,8 +6,8 @@ mod large;
 use cotangent::coloring::{Decompression, Greedy, Order, Pattern, Problem};
 use cotangent::prelude::*;
 use cotangent::{
-    Sparse, Tracer, edge_pushing, jacobian_sparsity, prepare_sparse_hessian,
-    prepare_sparse_jacobian, sparse_hessian, sparse_jacobian,
+    Sparse, Tracer, edge_pushing, evaluate, jacobian_sparsity, prepare_edge_pushing,
+    prepare_sparse_hessian, prepare_sparse_jacobian, sparse_hessian, sparse_jacobian,
 };
 
 use crate::eager::brusselator;
@@ -24,7 +24,7 @@ pub fn run(bench: &mut Bench) {
     colpack::run(bench);
 }
 
-/// Edge pushing, which records and sweeps once, beside coloured Hessians, from scratch and prepared.
+/// Edge pushing beside coloured Hessians, from scratch and prepared.
 fn hessians(bench: &mut Bench) {
     const N: usize = 1024;
     let x: Vec<f64> = (0..N).map(|i| 0.5 + 0.3 * (i as f64 * 0.7).sin()).collect();
@@ -32,27 +32,30 @@ fn hessians(bench: &mut Bench) {
         ($name:literal, $f:expr) => {
             let f = $f;
             let backend = Sparse::default();
-            let prepared = prepare_sparse_hessian(f, &backend, &x).expect("no branches on values");
-            let (mut workspace, mut h) =
-                (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
             let ours = contender("cotangent, edge pushing", || {
                 edge_pushing(&f, &x).expect("a valid point").0
             });
-            let references = vec![
-                (
-                    contender("coloured, from scratch", || {
-                        sparse_hessian(&f, &backend, &x).expect("no branches on values").values()[0]
-                    }),
-                    None,
-                ),
-                (
-                    contender("coloured, prepared", || {
-                        prepared.hessian_into(&x, &mut h, &mut workspace).expect("a valid point");
-                    }),
-                    None,
-                ),
-            ];
-            bench.compare(SUITE, $name, N, ours, references);
+            let colored = contender("coloured", || {
+                sparse_hessian(&f, &backend, &x).expect("no branches on values").values()[0]
+            });
+            bench.compare(SUITE, concat!($name, ", once"), N, ours, vec![(colored, None)]);
+
+            let prepared = prepare_sparse_hessian(f, &backend, &x).expect("no branches on values");
+            let (mut workspace, mut h) =
+                (prepared.workspace(), vec![0.0; prepared.pattern().nnz()]);
+            let pushed = prepare_edge_pushing(f, &x).expect("no array operations");
+            let (mut room, mut g) = (pushed.workspace(), vec![0.0; pushed.pattern().nnz()]);
+            let ours = contender("cotangent, edge pushing by a plan", || {
+                pushed.hessian_into(&x, &mut g, &mut room).expect("a valid point");
+            });
+            let colored = contender("coloured", || {
+                prepared.hessian_into(&x, &mut h, &mut workspace).expect("a valid point");
+            });
+            let plain = contender("one evaluation", || {
+                evaluate(&f, std::hint::black_box(&x)).expect("a valid point")
+            });
+            let references = vec![(colored, None), (plain, None)];
+            bench.compare(SUITE, concat!($name, ", prepared"), N, ours, references);
         };
     }
     case!(

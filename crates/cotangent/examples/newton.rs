@@ -37,7 +37,8 @@ fn bratu<S: Scalar>(n: usize, lambda: f64, u: &[S], r: &mut [S]) {
 
 /// Solves by Newton's method; the solution and the norm of the residual before each step.
 fn solve(n: usize, lambda: f64) -> Result<(Vec<f64>, Vec<f64>), Box<dyn Error>> {
-    let f = function!([n: usize, lambda: f64] |u: &[S], r: &mut [S; u.len()]| bratu(n, lambda, u, r));
+    let f =
+        function!([n: usize, lambda: f64] |u: &[S], r: &mut [S; u.len()]| bratu(n, lambda, u, r));
     let mut u = vec![0.0; n * n];
     // Pattern, colours, plan and the symbolic factorisation: once.
     let jacobian = prepare_sparse_jacobian(f, &Sparse::default(), &u)?;

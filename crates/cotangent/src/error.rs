@@ -121,6 +121,13 @@ pub enum Error {
     Function(#[from] Fault),
 }
 
+impl Error {
+    /// Whether second derivatives were asked of a recorded array operation or a rule, which have none.
+    pub(crate) fn is_without_second_order(&self) -> bool {
+        matches!(self, Error::Function(Fault::RuleOrder { .. }))
+    }
+}
+
 /// Checks the length of a slice.
 pub(crate) fn check_size(
     what: &'static str,

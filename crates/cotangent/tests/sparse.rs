@@ -4,8 +4,8 @@ use cotangent::coloring::{Decompression, Greedy, Order, Pattern, Problem};
 use cotangent::prelude::*;
 use cotangent::{
     Error, FiniteDifferences, Given, Matrix, Mixed, Probe, Sparse, SparseMatrix, Tracer, Union,
-    prepare_edge_pushing, prepare_sparse_hessian, prepare_sparse_jacobian, sparse_hessian,
-    sparse_jacobian,
+    auto_sparse_hessian, prepare_auto_sparse_hessian, prepare_edge_pushing, prepare_sparse_hessian,
+    prepare_sparse_jacobian, sparse_hessian, sparse_jacobian,
 };
 
 fn point(n: usize) -> Vec<f64> {
@@ -160,6 +160,21 @@ fn an_arrowhead_takes_a_few_products_of_both_kinds() {
             y[0] += x[i] * x[i];
         }
     });
+    let pairs = function!(|x: &[S], y: &mut [S; x.len()]| {
+        for i in 1..x.len() {
+            let block = 1 + (i - 1) / 2 * 2;
+            y[i] = x[0] * x[i] + x[block..(block + 2).min(x.len())].iter().copied().sum::<S>();
+            y[0] += x[i] * x[i];
+        }
+    });
+    // A border around blocks of 2: four products, one-sided one for each column or row.
+    let both = prepare_sparse_jacobian(pairs, &Sparse::default(), &x).unwrap();
+    assert!(both.coloring().count() <= 4, "{}", both.explain());
+    for problem in [Problem::Column, Problem::Row] {
+        let one_sided = Greedy::default().color(both.pattern(), problem).unwrap();
+        assert_eq!(one_sided.count(), n);
+    }
+    same(&both.jacobian(&x).unwrap(), &jacobian(&pairs, &Forward::default(), &x).unwrap(), 1e-14);
     let substitution = Sparse { decompression: Decompression::Substitution, ..Sparse::default() };
     let both = prepare_sparse_jacobian(bordered, &substitution, &x).unwrap();
     assert!(both.coloring().count() <= 6, "{}", both.explain());
@@ -310,6 +325,49 @@ fn edge_pushing_equals_the_dense_and_the_coloured_hessian_on_random_programs() {
             assert!(global.contains(i, j), "{seed}: ({i}, {j})");
         }
     }
+}
+
+#[test]
+fn the_way_to_a_hessian_is_chosen_and_right() {
+    let x = point(40);
+    macro_rules! check {
+        ($f:expr, $way:literal) => {
+            let f = $f;
+            let dense = hessian(&f, &Auto, &x).unwrap();
+            same(&auto_sparse_hessian(&f, &x).unwrap(), &dense, 1e-11);
+            let prepared = prepare_auto_sparse_hessian(f, &x).unwrap();
+            assert!(prepared.explain().starts_with($way), "{}", prepared.explain());
+            same(&prepared.hessian(&x).unwrap(), &dense, 1e-11);
+            let (mut g, mut h) = (vec![0.0; 40], vec![0.0; prepared.pattern().nnz()]);
+            let mut workspace = prepared.workspace();
+            prepared.value_gradient_and_hessian_into(&x, &mut g, &mut h, &mut workspace).unwrap();
+            assert_eq!(h, prepared.hessian(&x).unwrap().values());
+            assert_eq!(g.len(), gradient(&f, &Auto, &x).unwrap().len());
+        };
+    }
+    check!(
+        function!(|x: &[S]| -> S { x[1..].iter().map(|v| (*v * x[0]).sin()).sum::<S>() }),
+        "colours: "
+    );
+    check!(
+        function!(|x: &[S]| -> S {
+            let n = x.len();
+            (0..n)
+                .map(|i| (x[i] * x[(7 * i + 3) % n]).sin() + x[i] * x[(11 * i + 5) % n])
+                .sum::<S>()
+        }),
+        "edge pushing: "
+    );
+    check!(
+        function!(|x: &[S]| -> S {
+            x.windows(2).map(|w| if w[0] > w[1] { w[0] * w[1] } else { w[0] * 2.0 }).sum::<S>()
+        }),
+        "edge pushing: 39 comparisons"
+    );
+    check!(
+        function!(|x: &[S]| -> S { cotangent::linalg::dot(x, x) }),
+        "colours: recorded array operations"
+    );
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub use forward::Forward;
 pub use mixed::{Mixed, MixedEngine};
 pub use reverse::Reverse;
 pub(crate) use reverse::record_program;
+pub(crate) use second::OUTER_LANES;
 pub use second::{Inner, Outer, SecondOrder, SecondOrderBackend, SecondOrderEngine};
 
 pub(crate) use buffers::Buffers;

@@ -160,6 +160,11 @@ impl<F: Differentiable<Input = Many, Output = One>> PreparedEdgePushing<F> {
         (plan.pushes(), program.operations())
     }
 
+    /// How many comparisons decided what the function computed.
+    pub fn branches(&self) -> usize {
+        self.prepared.engine.program.guards()
+    }
+
     /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
     /// evaluations with it allocate nothing.
     pub fn workspace(&self) -> Workspace<EdgeWorkspace> {

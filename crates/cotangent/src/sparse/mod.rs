@@ -4,6 +4,7 @@
 //! [`sparse_jacobian`] and [`sparse_hessian`] do it once; `prepare_…` does the pattern, the colours and
 //! the plan once for many evaluations.
 
+mod auto;
 mod detector;
 mod edge;
 mod hessian;
@@ -11,6 +12,9 @@ mod jacobian;
 mod matrix;
 mod verify;
 
+pub use auto::{
+    AutoSparseHessian, AutoWorkspace, auto_sparse_hessian, prepare_auto_sparse_hessian,
+};
 pub use detector::{Detector, Given, Probe, Tracer, Union};
 pub use edge::{EdgeWorkspace, PreparedEdgePushing, edge_pushing, prepare_edge_pushing};
 pub use hessian::{PreparedSparseHessian, prepare_sparse_hessian, sparse_hessian};

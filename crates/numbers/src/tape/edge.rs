@@ -40,6 +40,7 @@ struct Entry {
 }
 
 /// The first and second partials of an operation: to (0, 1, 2) and to (00, 01, 02, 11, 12, 22).
+#[derive(Default)]
 pub(super) struct Curvature {
     pub(super) first: [f64; 3],
     pub(super) second: [f64; 6],
@@ -48,32 +49,37 @@ pub(super) struct Curvature {
 /// Index of each pair in [`Curvature::second`].
 pub(super) const PAIRS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
 
-struct Curve([f64; 3], f64);
+/// Writes the partials where they are read: a returned struct would be copied in vectors just after
+/// it was stored number by number, which stalls (a third of a sweep).
+struct Curve<'c> {
+    x: [f64; 3],
+    y: f64,
+    out: &'c mut Curvature,
+}
 
-impl Visitor for Curve {
-    type Output = Curvature;
+impl Visitor for Curve<'_> {
+    type Output = ();
 
-    fn unary<O: Unary>(self, op: O) -> Curvature {
-        let Curve([x, ..], y) = self;
-        let (d, dd) = (op.d(x, y).value(), op.dd(x, y).value());
-        Curvature { first: [d, 0.0, 0.0], second: [dd, 0.0, 0.0, 0.0, 0.0, 0.0] }
+    fn unary<O: Unary>(self, op: O) {
+        let Curve { x: [x, ..], y, out } = self;
+        out.first[0] = op.d(x, y).value();
+        out.second[0] = op.dd(x, y).value();
     }
 
-    fn binary<O: Binary>(self, op: O) -> Curvature {
-        let Curve([x, y, _], z) = self;
+    fn binary<O: Binary>(self, op: O) {
+        let Curve { x: [x, y, _], y: z, out } = self;
+        out.first[0] = op.d1(x, y, z).value();
+        out.first[1] = op.d2(x, y, z).value();
         let [xx, xy, yy] = op.dd(x, y, z).map(Partial::value);
-        Curvature {
-            first: [op.d1(x, y, z).value(), op.d2(x, y, z).value(), 0.0],
-            second: [xx, xy, 0.0, yy, 0.0, 0.0],
-        }
+        out.second[0] = xx;
+        out.second[1] = xy;
+        out.second[3] = yy;
     }
 
-    fn ternary<O: Ternary>(self, op: O) -> Curvature {
-        let Curve([x, y, z], w) = self;
-        Curvature {
-            first: op.d(x, y, z, w).map(Partial::value),
-            second: op.dd(x, y, z, w).map(Partial::value),
-        }
+    fn ternary<O: Ternary>(self, op: O) {
+        let Curve { x: [x, y, z], y: w, out } = self;
+        out.first = op.d(x, y, z, w).map(Partial::value);
+        out.second = op.dd(x, y, z, w).map(Partial::value);
     }
 }
 
@@ -229,7 +235,9 @@ impl EdgePushing {
                         ([place(p), place(q), place(b)], [value(p), value(q), value(b)], 0)
                     }
                 };
-                Some((slots, curve(op, parameter, x, y)))
+                let mut curvature = Curvature::default();
+                curve(op, parameter, x, y, &mut curvature);
+                Some((slots, curvature))
             }
         }
     }
@@ -277,6 +285,8 @@ impl EdgePushing {
     }
 }
 
-pub(super) fn curve(op: Opcode, parameter: i32, x: [f64; 3], y: f64) -> Curvature {
-    op.visit(parameter, Curve(x, y))
+/// The partials that an operation of this arity has; the others stay as they are.
+#[inline]
+pub(super) fn curve(op: Opcode, parameter: i32, x: [f64; 3], y: f64, out: &mut Curvature) {
+    op.visit(parameter, Curve { x, y, out });
 }

@@ -3,7 +3,7 @@
 use cotangent_ops::Flags;
 use rustc_hash::FxHashMap;
 
-use super::edge::{EdgePushing, PAIRS, curve, strong};
+use super::edge::{Curvature, EdgePushing, PAIRS, curve, strong};
 use super::listing::Code;
 use super::program::Program;
 use crate::fault::{Fault, catch};
@@ -284,12 +284,13 @@ impl Program {
         room.w.resize(plan.places, 0.0);
         let (mut pushes, mut creates) = (&plan.pushes[..], &plan.creates[..]);
         let (mut pushed, mut created) = (0, 0);
+        let mut curvature = Curvature::default();
         for planned in &plan.nodes {
             let (own_pushes, rest) = pushes.split_at(planned.pushes as usize - pushed);
             (pushes, pushed) = (rest, planned.pushes as usize);
             let (own_creates, rest) = creates.split_at(planned.creates as usize - created);
             (creates, created) = (rest, planned.creates as usize);
-            self.node(planned, own_pushes, own_creates, room);
+            self.node(planned, own_pushes, own_creates, room, &mut curvature);
         }
         for (value, (.., place)) in hessian.iter_mut().zip(&plan.entries) {
             *value = room.w[*place as usize];
@@ -304,18 +305,20 @@ impl Program {
         pushes: &[(u32, u32)],
         creates: &[(u32, u32)],
         room: &mut EdgePushing,
+        curvature: &mut Curvature,
     ) {
         let node = planned.node as usize;
         let own = self.inputs() + node;
         let weight = room.adjoints[own];
         let [a, b] = self.operands(node);
         let value = |slot: u32| room.values[slot as usize];
-        let (first, second) = match self.codes()[node] {
+        match self.codes()[node] {
             Code::Join => return,
             Code::Select(mask) => {
                 let chosen = room.masks[mask as usize];
                 let part = |yes: bool| if yes { 1.0 } else { 0.0 };
-                ([part(chosen), part(!chosen), 0.0], [0.0; 6])
+                *curvature = Curvature::default();
+                (curvature.first[0], curvature.first[1]) = (part(chosen), part(!chosen));
             }
             Code::Operation(op) => {
                 let (x, parameter) = match op.arity() {
@@ -326,10 +329,10 @@ impl Program {
                         ([value(p), value(q), value(b)], 0)
                     }
                 };
-                let curvature = curve(op, parameter, x, room.values[own]);
-                (curvature.first, curvature.second)
+                curve(op, parameter, x, room.values[own], curvature);
             }
-        };
+        }
+        let Curvature { first, second } = &*curvature;
         let w = &mut room.w[..];
         let add = |w: &mut [f64], place: u32, value: f64| {
             let value = if place & TWICE == 0 { value } else { 2.0 * value };

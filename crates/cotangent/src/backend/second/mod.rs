@@ -8,6 +8,7 @@ mod outer;
 mod tiny;
 
 pub use inner::Inner;
+pub(crate) use outer::LANES as OUTER_LANES;
 pub use outer::Outer;
 pub(super) use tiny::MOST as TINY;
 

@@ -10,7 +10,7 @@ use crate::function::Differentiable;
 use crate::point::{Point, Real, Sizes};
 
 /// Lanes of an outer forward mode.
-const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// A backend that differentiates a first derivative.
 pub trait Outer: Clone + std::fmt::Debug + Send + Sync {
