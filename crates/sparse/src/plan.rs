@@ -145,15 +145,16 @@ impl Plan {
             steps: Vec::new(),
             entries: places.count,
         };
+        if matches!(coloring.recovery, Recovery::Columns) {
+            plan.group_columns(pattern);
+            return Ok(plan);
+        }
         // (direction, entry, place in the product)
         let mut reads: Vec<(u32, u32, u32)> = Vec::with_capacity(places.count);
         let column = |j: usize| coloring.columns[j] - 1;
         let row = |i: usize| coloring.column_count + coloring.rows[i] - 1;
         match &coloring.recovery {
-            Recovery::Columns => {
-                reads
-                    .extend(pattern.entries().zip(0..).map(|((i, j), k)| (column(j), k, i as u32)));
-            }
+            Recovery::Columns => {}
             Recovery::Rows => {
                 reads.extend(pattern.entries().zip(0..).map(|((i, j), k)| (row(i), k, j as u32)));
             }
@@ -214,6 +215,31 @@ impl Plan {
         }
         plan.group(&reads);
         Ok(plan)
+    }
+
+    /// The reads of a column colouring: all entries of a column are read in one product, so columns
+    /// are sorted, not entries.
+    fn group_columns<I: Index>(&mut self, pattern: &Pattern<I>) {
+        let mut start = vec![0; self.column_count + 1];
+        for (j, color) in self.columns.iter().enumerate() {
+            start[*color as usize] += pattern.range(j).len();
+        }
+        for c in 0..self.column_count {
+            start[c + 1] += start[c];
+        }
+        let mut next = start.clone();
+        self.reads = vec![(0, 0); pattern.nnz()];
+        for (j, color) in self.columns.iter().enumerate() {
+            let range = pattern.range(j);
+            if let Some(next) = (*color as usize).checked_sub(1).map(|c| &mut next[c]) {
+                let places = &mut self.reads[*next..*next + range.len()];
+                *next += range.len();
+                for ((read, i), k) in places.iter_mut().zip(pattern.column(j)).zip(range) {
+                    *read = (k as u32, i.at() as u32);
+                }
+            }
+        }
+        self.start = start;
     }
 
     /// Sorts the reads by direction.

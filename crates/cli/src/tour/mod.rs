@@ -82,6 +82,8 @@ struct Sparsity {
     nonzeros: usize,
     /// How many products with vectors give all entries.
     products: usize,
+    /// What was coloured, and why.
+    explained: String,
     /// The largest difference between the sparse Hessian and the dense one.
     error: f64,
     #[serde(skip)]
@@ -191,6 +193,7 @@ impl Sparsity {
             variables: x.len(),
             nonzeros: pattern.nnz(),
             products: prepared.coloring().count(),
+            explained: prepared.explain(),
             error: differences.fold(0.0, f64::max),
             picture: cotangent::spy(pattern, 40),
             entries: pattern.entries().collect(),

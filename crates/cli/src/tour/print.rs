@@ -87,6 +87,7 @@ pub(super) fn print(tour: &Tour, out: &mut impl Write) -> io::Result<()> {
     let size = format!("{0} × {0}, {1} entries ({share:.0} %)", s.variables, s.nonzeros);
     let products = format!("its entries from {} products with vectors", s.products);
     remark(out, &format!("{size}, found without computing a derivative; {products}"))?;
+    remark(out, &s.explained)?;
 
     title(out, "What the function does, and where it goes wrong")?;
     code(out, "operations(&f, &x)?; find_nan(&f, &x)?")?;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cotangent::prelude::*;
-use cotangent::{Sparse, hessian_sparsity, prepare_sparse_hessian};
+use cotangent::{Sparse, hessian_sparsity, prepare_edge_pushing, prepare_sparse_hessian};
 use serde::Serialize;
 
 use super::chain;
@@ -96,6 +96,12 @@ pub(super) fn measure(progress: impl Fn(&str)) -> Result<Vec<Time>, Failure> {
         let time =
             shortest(|| Ok(sparse.hessian_into(black_box(&x), &mut entries, &mut workspace)?))?;
         add("Hessian", "sparse, prepared", time);
+        let pushed = prepare_edge_pushing(f, &x)?;
+        let mut workspace = pushed.workspace();
+        let mut entries = vec![0.0; pushed.pattern().nnz()];
+        let time =
+            shortest(|| Ok(pushed.hessian_into(black_box(&x), &mut entries, &mut workspace)?))?;
+        add("Hessian", "edge pushing, prepared", time);
 
         let time = shortest(|| {
             black_box(hessian_sparsity(&f, black_box(&x))?);

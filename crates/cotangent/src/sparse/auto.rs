@@ -60,9 +60,9 @@ where
 /// let prepared = prepare_auto_sparse_hessian(arrow, &[0.1; 60])?;
 /// assert!(prepared.explain().starts_with("colours"), "{}", prepared.explain());
 /// let far = function!(|x: &[S]| -> S {
-///     (0..60).map(|i| x[i] * x[(7 * i + 3) % 60] + x[i] * x[(11 * i + 5) % 60]).sum::<S>()
+///     (0..40).map(|i| (x[i] * x[(7 * i + 3) % 40]).sin() + x[i] * x[(11 * i + 5) % 40]).sum::<S>()
 /// });
-/// let prepared = prepare_auto_sparse_hessian(far, &[0.1; 60])?;
+/// let prepared = prepare_auto_sparse_hessian(far, &[0.1; 40])?;
 /// assert!(prepared.explain().starts_with("edge pushing"), "{}", prepared.explain());
 /// # Ok::<(), cotangent::Error>(())
 /// ```
