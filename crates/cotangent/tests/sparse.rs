@@ -400,6 +400,13 @@ fn planned_edge_pushing_with_constants_branches_and_bad_input() {
     assert!(wide.hessian_into((&[-3.0, 1.0, 2.0], &[0.0, 5.0]), &mut h, &mut workspace).is_err());
     let array = function!(|x: &[S]| -> S { cotangent::linalg::sum(x) });
     assert!(prepare_edge_pushing(array, &[1.0, 2.0]).is_err());
+    // What has no derivative leads nowhere, and of a selection one part only curves.
+    let steps = function!(|x: &[S]| -> S { (x[0] * x[1]).floor() + x[0] });
+    assert_eq!(prepare_edge_pushing(steps, &[1.0, 2.0]).unwrap().pattern().nnz(), 0);
+    let either = function!(|x: &[S]| -> S { S::select(x[0].less(x[1]), x[0], x[1]).powi(2) });
+    let either = prepare_edge_pushing(either, &[1.0, 2.0]).unwrap();
+    assert_eq!(either.pattern().nnz(), 2);
+    assert_eq!(either.hessian(&[3.0, 2.0]).unwrap()[(1, 1)], 2.0);
 }
 
 #[test]

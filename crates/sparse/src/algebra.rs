@@ -1,7 +1,5 @@
 //! Patterns from patterns: permutations, products, the symmetric closure, a fingerprint.
 
-use std::hash::{Hash, Hasher};
-
 use crate::{Index, Pattern, PatternError};
 
 impl<I: Index> Pattern<I> {
@@ -92,13 +90,13 @@ impl<I: Index> Pattern<I> {
     /// A number that identifies the pattern: equal patterns have equal ones, whatever their
     /// indices, on every machine and in every run, and different patterns nearly always different ones.
     pub fn fingerprint(&self) -> u64 {
-        let mut hasher = rustc_hash::FxHasher::default();
+        let mut hash = 0u64;
         let sizes = [self.nrows(), self.ncols()].into_iter();
         let indices = self.col_ptr().iter().chain(self.row_idx()).map(|i| i.at());
         for number in sizes.chain(indices) {
-            (number as u64).hash(&mut hasher);
+            hash = (hash.rotate_left(5) ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
-        hasher.finish()
+        hash
     }
 }
 
@@ -129,7 +127,8 @@ impl Pattern {
 }
 
 fn check_permutation(what: &'static str, n: usize, names: &[usize]) -> Result<(), PatternError> {
-    let mut seen = vec![false; n];
+    // The length first: the list that was given is there, one of n may not be possible.
+    let mut seen = vec![false; names.len()];
     let fresh = |v: &usize| seen.get_mut(*v).is_some_and(|s| !std::mem::replace(s, true));
     if names.len() == n && names.iter().all(fresh) {
         Ok(())

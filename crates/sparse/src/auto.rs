@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::coloring::check_size;
 use crate::{Coloring, ColoringError, Decompression, Greedy, Index, Pattern, Problem};
 
 /// What products of one kind cost: a part that all of them share, and each, in any unit.
@@ -94,7 +95,8 @@ pub struct Considered {
     pub rows: usize,
     /// What they cost.
     pub cost: f64,
-    /// Whether it was coloured; if not, even the least it could cost is no less than another's.
+    /// Whether it was coloured; if not, even one product a line of the fullest (of rows and columns
+    /// together: one of each kind) costs no less than another's.
     pub colored: bool,
 }
 
@@ -115,7 +117,12 @@ impl Auto {
     /// No cost at all, an unsymmetric pattern where the costs are of a symmetric matrix, and as
     /// [`Greedy::color`].
     pub fn color<I: Index>(&self, pattern: &Pattern<I>) -> Result<Choice, ColoringError> {
+        check_size(pattern)?;
         let Costs { jvp, vjp, hvp } = self.costs;
+        let bad = |cost: &Cost| [cost.once, cost.each].iter().any(|c| !c.is_finite() || *c < 0.0);
+        if [jvp, vjp, hvp].iter().flatten().any(bad) {
+            return Err(ColoringError::Cost);
+        }
         let symmetric = hvp.is_some();
         // A column colouring of a symmetric matrix takes products with it, whatever they are called.
         let costs = if symmetric { Costs { jvp: hvp, vjp: None, hvp } } else { self.costs };
@@ -154,7 +161,8 @@ impl Auto {
                 colored: false,
             };
             if best.as_ref().is_none_or(|(_, least)| one.cost < *least) {
-                let coloring = self.greedy.color(pattern, problem)?;
+                let weigh = |columns: usize, rows: usize| costs.total(columns, rows);
+                let coloring = self.greedy.color_by(pattern, problem, &weigh)?;
                 (one.columns, one.rows) = (coloring.column_count(), coloring.row_count());
                 (one.cost, one.colored) = (costs.total(one.columns, one.rows), true);
                 if best.as_ref().is_none_or(|(_, least)| one.cost < *least) {

@@ -16,8 +16,16 @@ pub enum Invalid {
         /// How many there are.
         found: usize,
     },
+    /// Products of another length.
+    #[error("the products have {found} numbers, {expected} are needed")]
+    Products {
+        /// How many are needed.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// A colour that cannot be needed.
-    #[error("{what} have the colour {color} at {index}, but {most} colours are always enough")]
+    #[error("{what} have the colour {color} at {index}; colours are from 1 to {most} here")]
     Color {
         /// Rows or columns.
         what: &'static str,
@@ -30,7 +38,7 @@ pub enum Invalid {
     },
     /// Two columns (rows) of one colour share a row (column).
     #[error(
-        "{what}s {first} and {second} have colour {color}, but share the entry's other index {at}"
+        "{what}s {first} and {second} have colour {color}, but both have an entry in the other kind of line, {at}"
     )]
     Overlap {
         /// Rows or columns.
@@ -93,6 +101,7 @@ pub fn check_coloring<I: Index>(pattern: &Pattern<I>, coloring: &Coloring) -> Re
             Invalid::Overlap { first, second, color, at, .. } => {
                 Invalid::Overlap { what: "row", first, second, color, at }
             }
+            Invalid::Hidden { row, column } => Invalid::Hidden { row: column, column: row },
             Invalid::Size { expected, found, .. } => {
                 Invalid::Size { what: "rows", expected, found }
             }
@@ -222,6 +231,10 @@ pub fn recover<I: Index>(
     check_size("columns", n, columns.len())?;
     check_size("rows", m, rows.len())?;
     let symmetric = matches!(coloring.problem(), Problem::Symmetric(_));
+    let expected = coloring.column_count() * m + coloring.row_count() * n;
+    if let Some(found) = products.products.map(<[f64]>::len).filter(|found| *found != expected) {
+        return Err(Invalid::Products { expected, found });
+    }
     // Equation (colour, place) → its entries. Of a symmetric matrix an entry and its image are one
     // unknown, numbered as the one below the diagonal.
     let by_rows = coloring.column_count() * m;

@@ -85,10 +85,13 @@ pub enum ColoringError {
     #[error("no product has a cost, so there is nothing to choose from; give the cost of one kind")]
     NoCost,
     /// A colouring that is of another pattern.
-    #[error("{0}")]
+    #[error(transparent)]
     Foreign(#[from] PlanError),
+    /// A cost that is none.
+    #[error("costs are finite and not negative; a kind of product that cannot be had has none")]
+    Cost,
     /// Entries that are added to a pattern and do not fit.
-    #[error("{0}")]
+    #[error(transparent)]
     Pattern(#[from] crate::PatternError),
     /// No order to try.
     #[error("no order was given; the natural one always is a choice")]
@@ -125,6 +128,8 @@ pub struct Coloring {
     pub(crate) order: Order,
     pub(crate) recovery: Recovery,
     pub(crate) nnz: usize,
+    /// Of what was coloured, where reading it as another pattern would go astray.
+    pub(crate) fingerprint: Option<u64>,
 }
 
 impl Coloring {
@@ -141,8 +146,8 @@ impl Coloring {
     /// ```
     ///
     /// # Errors
-    /// If they do not determine the entries; bidirectional ones are taken by
-    /// [`given_both`](Coloring::given_both).
+    /// If they do not determine the entries, and for a symmetric matrix if a vertex that has neighbours has
+    /// no colour; bidirectional ones are taken by [`given_both`](Coloring::given_both).
     pub fn given<I: Index>(
         pattern: &Pattern<I>,
         problem: Problem,
@@ -164,10 +169,11 @@ impl Coloring {
             Problem::Bidirectional(_) => return Err(ColoringError::OneSided),
         };
         let recovery = if problem == Problem::Row { Recovery::Rows } else { Recovery::Columns };
-        let mut coloring = Coloring::new(problem, columns, rows, recovery, pattern.nnz());
+        let mut coloring = Coloring::new(problem, columns, rows, recovery, pattern);
         crate::check_coloring(pattern, &coloring).map_err(ColoringError::Given)?;
         if let Problem::Symmetric(decompression) = problem {
             coloring.recovery = symmetric_recovery(pattern, colors, decompression)?;
+            coloring.fingerprint = Some(pattern.fingerprint());
         }
         Ok(coloring)
     }
@@ -199,26 +205,43 @@ impl Coloring {
         let recovery = Recovery::Sides(sides);
         let problem = Problem::Bidirectional(Decompression::Direct);
         let (columns, rows) = (columns.to_vec(), rows.to_vec());
-        Ok(Coloring::new(problem, columns, rows, recovery, pattern.nnz()))
+        Ok(Coloring::new(problem, columns, rows, recovery, pattern))
     }
 
-    pub(crate) fn new(
+    pub(crate) fn new<I: Index>(
         problem: Problem,
         columns: Vec<u32>,
         rows: Vec<u32>,
         recovery: Recovery,
-        nnz: usize,
+        pattern: &Pattern<I>,
     ) -> Self {
-        let (column_count, row_count) = (most(&columns), most(&rows));
-        let order = Order::Natural;
-        Coloring { problem, columns, rows, column_count, row_count, order, recovery, nnz }
+        let one_sided = matches!(recovery, Recovery::Columns | Recovery::Rows);
+        Coloring {
+            problem,
+            column_count: most(&columns),
+            row_count: most(&rows),
+            columns,
+            rows,
+            order: Order::Natural,
+            recovery,
+            nnz: pattern.nnz(),
+            fingerprint: (!one_sided).then(|| pattern.fingerprint()),
+        }
     }
 
     /// Whether a pattern can be the one that was coloured.
     pub(crate) fn check_pattern<I: Index>(&self, pattern: &Pattern<I>) -> Result<(), PlanError> {
         let found = (pattern.nrows(), pattern.ncols(), pattern.nnz());
         let expected = (self.rows.len(), self.columns.len(), self.nnz);
-        if found == expected { Ok(()) } else { Err(PlanError::ForeignPattern { expected, found }) }
+        if found != expected {
+            return Err(PlanError::ForeignPattern { expected, found });
+        }
+        match self.fingerprint {
+            Some(fingerprint) if fingerprint != pattern.fingerprint() => {
+                Err(PlanError::OtherPattern)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What was coloured.
@@ -251,7 +274,7 @@ impl Coloring {
         self.column_count() + self.row_count()
     }
 
-    /// The order that gave it.
+    /// The order that gave it; the natural one if none did.
     pub fn order(&self) -> &Order {
         &self.order
     }

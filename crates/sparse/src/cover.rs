@@ -4,7 +4,9 @@
 //! With no such row it is the column colouring, with all of them the row colouring, so it is never worse
 //! than either; the same with rows and columns exchanged.
 
+use crate::coloring::most;
 use crate::graph::{Bipartite, Lists};
+use crate::greedy::Weigh;
 use crate::partial;
 
 /// Colours of the columns and of the dense rows; all other rows are neutral.
@@ -14,33 +16,32 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    pub(crate) fn count(&self) -> u32 {
-        let most = |colors: &[u32]| colors.iter().copied().max().unwrap_or(0);
-        most(&self.columns) + most(&self.rows)
+    fn weight(&self, weigh: Weigh<'_>) -> f64 {
+        weigh(most(&self.columns) as usize, most(&self.rows) as usize)
     }
 }
 
-/// The best cover that takes the rows above some degree, if it has fewer colours than `least`.
-pub(crate) fn densest_rows(graph: &Bipartite, mut least: u32) -> Option<Cover> {
-    let degree = |lists: &Lists, v: u32| lists.of(v).len() as u32;
+/// The best cover that takes the rows above some degree, if it weighs less than `least`.
+pub(crate) fn densest_rows(graph: &Bipartite, mut least: f64, weigh: Weigh<'_>) -> Option<Cover> {
+    let degree = |lists: &Lists, v: u32| lists.of(v).len();
     let mut by_degree: Vec<u32> = (0..graph.rows.len() as u32).collect();
     by_degree.sort_by_key(|row| (std::cmp::Reverse(degree(&graph.rows, *row)), *row));
-    // By the number of dense rows: the least number of colours that it may take, which is the largest
-    // degree of the rows that are left and the largest degree of a column within the dense rows.
+    // By the number of dense rows: the least that it may weigh, by the largest degree of the rows that
+    // are left and the largest degree of a column within the dense rows.
     let mut bounds = Vec::new();
-    let (mut within, mut most) = (vec![0u32; graph.columns.len()], 0);
+    let (mut within, mut most) = (vec![0usize; graph.columns.len()], 0);
     for (dense, row) in by_degree.iter().enumerate() {
         let left = degree(&graph.rows, *row);
         if dense == 0 || left < degree(&graph.rows, by_degree[dense - 1]) {
-            bounds.push((left + most, dense));
+            bounds.push((weigh(left, most), dense));
         }
         for column in graph.rows.of(*row) {
             within[*column as usize] += 1;
             most = most.max(within[*column as usize]);
         }
     }
-    bounds.push((most, by_degree.len()));
-    bounds.sort_unstable();
+    bounds.push((weigh(0, most), by_degree.len()));
+    bounds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut best = None;
     // Bounds are met or nearly so; beyond a few that are not, nothing better comes.
     for (bound, dense) in bounds.into_iter().take(64) {
@@ -48,8 +49,9 @@ pub(crate) fn densest_rows(graph: &Bipartite, mut least: u32) -> Option<Cover> {
             break;
         }
         let cover = with_dense(graph, &by_degree[..dense]);
-        if cover.count() < least {
-            least = cover.count();
+        let weight = cover.weight(weigh);
+        if weight < least {
+            least = weight;
             best = Some(cover);
         }
     }

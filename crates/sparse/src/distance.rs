@@ -79,12 +79,12 @@ pub fn check_graph<I: Index>(
     distance: Distance,
     colors: &[u32],
 ) -> Result<(), Invalid> {
-    let (expected, found) = (pattern.ncols(), colors.len());
-    if expected != found {
+    let (expected, found) = (pattern.ncols().max(pattern.nrows()), colors.len());
+    if expected != found || pattern.nrows() != pattern.ncols() {
         return Err(Invalid::Size { what: "vertices", expected, found });
     }
     if let Some(row) = colors.iter().position(|color| *color == 0) {
-        return Err(Invalid::Hidden { row, column: row });
+        return Err(Invalid::Color { what: "vertices", index: row, color: 0, most: expected });
     }
     let near = |v: usize, w: usize| {
         let color = colors[v];

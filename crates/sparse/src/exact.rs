@@ -5,7 +5,8 @@ use crate::graph::{Adjacency, Bipartite, Lists};
 use crate::order::{Neighbours, Stamps};
 use crate::{Decompression, Greedy, Index, Pattern, Problem};
 
-/// Colouring with the fewest colours there can be. The time grows exponentially.
+/// Colouring with the fewest colours there can be. The time grows exponentially; patterns of more than 2000
+/// rows and columns are refused.
 ///
 /// ```
 /// use cotangent_sparse::{Exact, Greedy, Pattern, Problem};
@@ -28,6 +29,9 @@ impl Default for Exact {
     }
 }
 
+/// Larger patterns are not tried.
+const VERTICES: usize = 2000;
+
 /// What a colouring must not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
@@ -40,8 +44,8 @@ enum Rule {
 }
 
 impl Exact {
-    /// Colours columns, rows, both, or a symmetric matrix with the fewest colours (neutral ones not
-    /// counted for rows and columns together).
+    /// Colours columns, rows, both, or a symmetric matrix with the fewest colours. Of a symmetric matrix
+    /// every vertex gets a colour: neutral ones, as [`Greedy::postprocess`] makes them, may save one more.
     ///
     /// # Errors
     /// As [`Greedy::color`]; for bidirectional problems by substitution, which it does not solve; and if
@@ -51,6 +55,10 @@ impl Exact {
         pattern: &Pattern<I>,
         problem: Problem,
     ) -> Result<Coloring, ColoringError> {
+        // The search goes as deep as there are vertices.
+        if pattern.nrows().saturating_add(pattern.ncols()) > VERTICES {
+            return Err(ColoringError::TooHard { steps: self.steps });
+        }
         let greedy = Greedy { orders: crate::Order::ALL.to_vec(), ..Greedy::default() };
         let start = greedy.color(pattern, problem)?;
         let (lists, rule, colors) = match problem {

@@ -34,7 +34,8 @@ pub struct Greedy {
     /// Whether colours that no entry is read from are made neutral (symmetric and bidirectional).
     pub postprocess: bool,
     /// Whether bidirectional colourings are also tried by covers: the densest rows or columns by
-    /// themselves, the rest without them. The result is then never worse than a one-sided colouring.
+    /// themselves, the rest without them. The result is then never worse than a one-sided colouring
+    /// in the natural order.
     pub cover: bool,
     /// Whether to work on all threads of the current `rayon` pool: orders are tried side by side, and the
     /// columns (rows) of large patterns are coloured block by block side by side, which may take some
@@ -102,25 +103,38 @@ impl Greedy {
         pattern: &Pattern<I>,
         problem: Problem,
     ) -> Result<Coloring, ColoringError> {
+        self.color_by(pattern, problem, &|columns, rows| (columns + rows) as f64)
+    }
+
+    /// The colouring that weighs least, by its numbers of column and row colours.
+    pub(crate) fn color_by<I: Index>(
+        &self,
+        pattern: &Pattern<I>,
+        problem: Problem,
+        weigh: Weigh<'_>,
+    ) -> Result<Coloring, ColoringError> {
         check_size(pattern)?;
         match problem {
-            Problem::Column => self.best(&Bipartite::new(pattern), |graph, order| {
+            Problem::Column => self.best(&Bipartite::new(pattern), weigh, |graph, order| {
                 one_sided(pattern, self.partial(graph, order), false)
             }),
-            Problem::Row => self.best(&Bipartite::new(pattern).transposed(), |graph, order| {
-                one_sided(pattern, self.partial(graph, order), true)
-            }),
+            Problem::Row => {
+                self.best(&Bipartite::new(pattern).transposed(), weigh, |graph, order| {
+                    one_sided(pattern, self.partial(graph, order), true)
+                })
+            }
             Problem::Symmetric(_) => {
                 check_symmetric(pattern)?;
-                self.best(&Adjacency::symmetric(pattern), |graph, order| {
+                self.best(&Adjacency::symmetric(pattern), weigh, |graph, order| {
                     self.two_colored(pattern, problem, graph, order, None)
                 })
             }
             Problem::Bidirectional(_) => {
-                let colored = self.best(&Adjacency::augmented(pattern), |graph, order| {
-                    self.two_colored(pattern, problem, graph, order, None)
-                })?;
-                Ok(if self.cover { covered(pattern, colored) } else { colored })
+                let colored =
+                    self.best(&Adjacency::augmented(pattern), weigh, |graph, order| {
+                        self.two_colored(pattern, problem, graph, order, None)
+                    })?;
+                Ok(if self.cover { covered(pattern, colored, weigh) } else { colored })
             }
         }
     }
@@ -133,6 +147,7 @@ impl Greedy {
     fn best<G: Neighbours + Sync>(
         &self,
         graph: &G,
+        weigh: Weigh<'_>,
         color: impl Fn(&G, &[u32]) -> Coloring + Sync,
     ) -> Result<Coloring, ColoringError> {
         let vertices = graph.vertices();
@@ -141,8 +156,9 @@ impl Greedy {
                 .ok_or(ColoringError::NotPermutation { vertices })?;
             Ok(Coloring { order: order.clone(), ..color(graph, &sequence) })
         };
+        let weight = |c: &Coloring| weigh(c.column_count(), c.row_count());
         let better = |best: Coloring, found: Coloring| {
-            if found.count() < best.count() { found } else { best }
+            if weight(&found) < weight(&best) { found } else { best }
         };
         // One colouring is kept at a time; side by side, one a thread. The first of equal ones wins.
         let best = if self.parallel && self.orders.len() > 1 {
@@ -193,37 +209,37 @@ impl Greedy {
             close_gaps(&mut colors);
             (colors, rows)
         };
-        Coloring::new(problem, columns, rows, recovery, pattern.nnz())
+        Coloring::new(problem, columns, rows, recovery, pattern)
     }
 }
 
 fn one_sided<I: Index>(pattern: &Pattern<I>, colors: Vec<u32>, rows: bool) -> Coloring {
     let other = vec![0; if rows { pattern.ncols() } else { pattern.nrows() }];
     if rows {
-        Coloring::new(Problem::Row, other, colors, Recovery::Rows, pattern.nnz())
+        Coloring::new(Problem::Row, other, colors, Recovery::Rows, pattern)
     } else {
-        Coloring::new(Problem::Column, colors, other, Recovery::Columns, pattern.nnz())
+        Coloring::new(Problem::Column, colors, other, Recovery::Columns, pattern)
     }
 }
 
-/// The best cover, if it has fewer colours than this colouring.
-fn covered<I: Index>(pattern: &Pattern<I>, coloring: Coloring) -> Coloring {
+/// What a number of column and of row colours weighs.
+pub(crate) type Weigh<'w> = &'w (dyn Fn(usize, usize) -> f64 + Sync);
+
+/// The best cover, if it weighs less than this colouring.
+fn covered<I: Index>(pattern: &Pattern<I>, coloring: Coloring, weigh: Weigh<'_>) -> Coloring {
     let graph = Bipartite::new(pattern);
-    let mut least = coloring.count() as u32;
+    let problem = coloring.problem;
+    let weight = |c: &Coloring| weigh(c.column_count(), c.row_count());
     let mut best = coloring;
-    let mut take = |columns: Vec<u32>, rows: Vec<u32>, sides: Vec<bool>| {
-        let recovery = Recovery::Sides(sides);
-        best = Coloring::new(best.problem, columns, rows, recovery, pattern.nnz());
-        best.count() as u32
-    };
     // An entry of a dense line is read in that line's product, every other one in the other kind.
-    if let Some(cover) = cover::densest_rows(&graph, least) {
+    if let Some(cover) = cover::densest_rows(&graph, weight(&best), weigh) {
         let sides = pattern.entries().map(|(i, _)| cover.rows[i] > 0).collect();
-        least = take(cover.columns, cover.rows, sides);
+        best = Coloring::new(problem, cover.columns, cover.rows, Recovery::Sides(sides), pattern);
     }
-    if let Some(cover) = cover::densest_rows(&graph.transposed(), least) {
+    let turned = |columns: usize, rows: usize| weigh(rows, columns);
+    if let Some(cover) = cover::densest_rows(&graph.transposed(), weight(&best), &turned) {
         let sides = pattern.entries().map(|(_, j)| cover.rows[j] == 0).collect();
-        take(cover.rows, cover.columns, sides);
+        best = Coloring::new(problem, cover.rows, cover.columns, Recovery::Sides(sides), pattern);
     }
     best
 }

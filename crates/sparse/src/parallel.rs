@@ -96,8 +96,9 @@ impl Round<'_> {
                 let block = self.block[x as usize];
                 if block == DONE || block == own {
                     let color = self.colors[x as usize].load(Relaxed) as usize;
-                    if color >= forbidden.len() {
-                        forbidden.resize(2 * color, u32::MAX);
+                    // Room for one more, which `smallest` may look at.
+                    if color + 1 >= forbidden.len() {
+                        forbidden.resize(2 * (color + 1), u32::MAX);
                     }
                     forbidden[color] = v;
                 }

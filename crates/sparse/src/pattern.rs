@@ -62,7 +62,7 @@ pub enum PatternError {
     },
     /// Sizes beyond the range of the indices.
     #[error(
-        "a pattern of {nrows} × {ncols} with {nnz} entries is beyond indices up to {largest}; take usize"
+        "a pattern of {nrows} × {ncols} with {nnz} entries is beyond what the indices count, {largest}; usize counts the most"
     )]
     TooLarge {
         /// The number of rows.
@@ -269,7 +269,7 @@ impl<I: Index> Pattern<I> {
         Pattern { nrows: self.ncols, ncols: self.nrows, col_ptr, row_idx }
     }
 
-    /// The entries of both patterns; `None` if they are of different sizes.
+    /// The entries of both patterns; `None` if they are of different sizes, or too many for the indices.
     pub fn union(&self, other: &Pattern<I>) -> Option<Pattern<I>> {
         if (self.nrows, self.ncols) != (other.nrows, other.ncols) {
             return None;
@@ -287,6 +287,9 @@ impl<I: Index> Pattern<I> {
                 a.next_if(|x| **x == row);
                 b.next_if(|y| **y == row);
                 row_idx.push(row);
+            }
+            if row_idx.len() > I::LARGEST {
+                return None;
             }
             col_ptr.push(I::of(row_idx.len()));
         }
@@ -331,6 +334,7 @@ impl Pattern {
         ncols: usize,
         entries: impl IntoIterator<Item = (usize, usize)>,
     ) -> Result<Pattern, PatternError> {
+        check_range::<usize>(nrows, ncols, 0)?;
         let mut entries: Vec<(usize, usize)> =
             entries.into_iter().map(|(row, column)| (column, row)).collect();
         entries.sort_unstable();
@@ -366,6 +370,7 @@ impl Pattern {
         ncols: usize,
         columns: impl Fn(usize) -> I,
     ) -> Result<Pattern, PatternError> {
+        check_range::<usize>(nrows, ncols, 0)?;
         // Counts go two places up, so that filling turns starts into ends of columns in place.
         let mut col_ptr = vec![0; ncols + 2];
         for row in 0..nrows {
@@ -428,8 +433,10 @@ impl Pattern {
 }
 
 fn check_range<I: Index>(nrows: usize, ncols: usize, nnz: usize) -> Result<(), PatternError> {
-    if nrows.max(ncols).max(nnz) > I::LARGEST {
-        return Err(PatternError::TooLarge { nrows, ncols, nnz, largest: I::LARGEST });
+    // Lists of a few words a row or column must be possible at all.
+    let largest = I::LARGEST.min(isize::MAX as usize / 32);
+    if nrows.max(ncols).max(nnz) > largest {
+        return Err(PatternError::TooLarge { nrows, ncols, nnz, largest });
     }
     Ok(())
 }

@@ -53,6 +53,9 @@ pub enum PlanError {
         /// What was given.
         found: (usize, usize, usize),
     },
+    /// The colouring is of another pattern of the same size.
+    #[error("the colouring is of another pattern of the same size; colour this one")]
+    OtherPattern,
     /// A plan that was read and contradicts itself.
     #[error("the plan is damaged: {what} do not fit; make it anew")]
     Damaged {
@@ -145,16 +148,15 @@ impl Plan {
             steps: Vec::new(),
             entries: places.count,
         };
-        if matches!(coloring.recovery, Recovery::Columns) {
-            plan.group_columns(pattern);
-            return Ok(plan);
-        }
         // (direction, entry, place in the product)
         let mut reads: Vec<(u32, u32, u32)> = Vec::with_capacity(places.count);
         let column = |j: usize| coloring.columns[j] - 1;
         let row = |i: usize| coloring.column_count + coloring.rows[i] - 1;
         match &coloring.recovery {
-            Recovery::Columns => {}
+            Recovery::Columns => {
+                plan.group_columns(pattern);
+                return Ok(plan);
+            }
             Recovery::Rows => {
                 reads.extend(pattern.entries().zip(0..).map(|((i, j), k)| (row(i), k, j as u32)));
             }

@@ -3,7 +3,7 @@
 use crate::coloring::{Coloring, ColoringError, Recovery, check_size};
 use crate::graph::{Adjacency, Bipartite};
 use crate::wanted::Wanted;
-use crate::{Greedy, Index, Pattern, Problem, partial};
+use crate::{Greedy, Index, Pattern, PatternError, Problem, partial};
 
 /// A pattern that has grown, and its colouring.
 #[derive(Clone, Debug)]
@@ -20,7 +20,8 @@ impl Greedy {
     /// Adds entries to a pattern that has been coloured, and repairs the colouring: colours that need
     /// not change stay. Of a symmetric pattern, the mirror images are added, too.
     ///
-    /// A bidirectional colouring by a cover, and one whose neutral colours are needed now, is made anew.
+    /// Vertices that had no colour, being neutral, are coloured again. A bidirectional colouring by a
+    /// cover is made anew; in others the colours of the rows may be numbered anew.
     ///
     /// ```
     /// use cotangent_sparse::{Greedy, Pattern, Problem};
@@ -44,6 +45,11 @@ impl Greedy {
     ) -> Result<Repaired<I>, ColoringError> {
         coloring.check_pattern(pattern)?;
         let problem = coloring.problem;
+        let mut greedy = self.clone();
+        greedy.postprocess |= match problem {
+            Problem::Symmetric(_) => coloring.columns.contains(&0),
+            _ => coloring.columns.contains(&0) || coloring.rows.contains(&0),
+        };
         let symmetric = matches!(problem, Problem::Symmetric(_));
         let mirrored = added.iter().filter(|_| symmetric).map(|(i, j)| (*j, *i));
         let fresh: Vec<(usize, usize)> = added
@@ -54,7 +60,10 @@ impl Greedy {
             .collect();
         let (m, n) = (pattern.nrows(), pattern.ncols());
         let more = Pattern::from_entries(m, n, fresh.iter().copied())?.cast()?;
-        let pattern = pattern.union(&more).unwrap_or(more);
+        let (nrows, ncols, nnz) = (m, n, pattern.nnz() + more.nnz());
+        let largest = I::LARGEST;
+        let too_large = PatternError::TooLarge { nrows, ncols, nnz, largest };
+        let pattern = pattern.union(&more).ok_or(too_large)?;
         check_size(&pattern)?;
         let colored = match (&coloring.recovery, problem) {
             (Recovery::Columns | Recovery::Rows, _) => {
@@ -69,13 +78,13 @@ impl Greedy {
                 let side = if by_rows { &mut colored.rows } else { &mut colored.columns };
                 partial::repair(&graph, side, &touched);
                 let Coloring { columns, rows, recovery, .. } = colored;
-                Coloring::new(problem, columns, rows, recovery, pattern.nnz())
+                Coloring::new(problem, columns, rows, recovery, &pattern)
             }
             (Recovery::Stars(_) | Recovery::Trees(_), Problem::Symmetric(_)) => {
                 let graph = Adjacency::symmetric(&pattern);
                 let edges =
                     fresh.iter().filter(|(i, j)| i > j).map(|(i, j)| (*i as u32, *j as u32));
-                self.recolor(&pattern, problem, &graph, &coloring.columns, edges)
+                greedy.recolor(&pattern, problem, &graph, &coloring.columns, edges)
             }
             (Recovery::Stars(_) | Recovery::Trees(_), _) => {
                 let graph = Adjacency::augmented(&pattern);
@@ -88,9 +97,9 @@ impl Greedy {
                     .chain(coloring.rows.iter().map(above))
                     .collect();
                 let edges = fresh.iter().map(|(i, j)| (*j as u32, (n + i) as u32));
-                self.recolor(&pattern, problem, &graph, &colors, edges)
+                greedy.recolor(&pattern, problem, &graph, &colors, edges)
             }
-            (Recovery::Sides(_), _) => self.color(&pattern, problem)?,
+            (Recovery::Sides(_), _) => greedy.color(&pattern, problem)?,
         };
         let pairs = coloring.columns.iter().zip(&colored.columns);
         let pairs = pairs.chain(coloring.rows.iter().zip(&colored.rows));

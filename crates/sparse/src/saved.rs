@@ -100,6 +100,17 @@ impl TryFrom<SavedPlan> for Plan {
         if !steps.iter().all(fits) {
             return Err(bad("a step of the substitution"));
         }
+        // Each entry is read once, or is the mirror image that a step finds with another.
+        if entries > reads.len().saturating_add(steps.len()) {
+            return Err(bad("the number of entries"));
+        }
+        let mut found = vec![false; entries];
+        let mut fresh = |k: u32| !std::mem::replace(&mut found[k as usize], true);
+        let read_once = reads.iter().all(|(k, _)| fresh(*k));
+        let found_once = steps.iter().all(|(.., k, mirror)| k == mirror || fresh(*mirror));
+        if !read_once || !found_once || found.contains(&false) {
+            return Err(bad("the entries that are read"));
+        }
         Ok(Plan {
             nrows,
             ncols,

@@ -16,7 +16,8 @@ use crate::operator::Workspace;
 use crate::point::Point;
 
 /// The sparse Hessian by the way that costs least for a single one: edge pushing, or colours if the
-/// function has array operations or rules, whose second derivatives a recording does not have.
+/// function has array operations or rules, whose second derivatives a recording does not have. The
+/// pattern holds at this point.
 ///
 /// ```
 /// use cotangent::prelude::*;
@@ -68,7 +69,8 @@ where
 /// ```
 ///
 /// # Errors
-/// As [`auto_sparse_hessian`].
+/// As [`auto_sparse_hessian`]; and a function with array operations must not branch on its values, since a
+/// pattern is needed that holds at all points.
 pub fn prepare_auto_sparse_hessian<'a, F>(
     f: F,
     at: impl Into<Point<'a, f64>>,
@@ -163,7 +165,7 @@ impl fmt::Display for Reason {
             }
             Reason::Costs { pushes, operations, colors } => write!(
                 f,
-                "{operations} operations with {pushes} products cost about {:.0} µs, {colors} colours {:.0} µs",
+                "{operations} operations with {pushes} products cost about {:.1} µs, {colors} colours {:.1} µs",
                 self.edges() / 1e3,
                 self.colored() / 1e3,
             ),
@@ -197,7 +199,8 @@ impl<F: Differentiable<Input = Many, Output = One>> AutoSparseHessian<F> {
         format!("{way}: {}", self.reason)
     }
 
-    /// Room for evaluations on one thread, which then allocate nothing.
+    /// Room for evaluations on one thread, which then allocate nothing, unless a branch goes another way
+    /// than where the derivative was prepared.
     pub fn workspace(&self) -> AutoWorkspace<F> {
         AutoWorkspace(match &self.way {
             Way::Edges(edges) => Room::Edges(Box::new(edges.workspace())),
@@ -213,6 +216,23 @@ impl<F: Differentiable<Input = Many, Output = One>> AutoSparseHessian<F> {
         match &self.way {
             Way::Edges(edges) => edges.hessian(at),
             Way::Colored(colored) => colored.hessian(at),
+        }
+    }
+
+    /// The values of the Hessian's entries in place, as they stand in the pattern.
+    ///
+    /// # Errors
+    /// As [`hessian`](AutoSparseHessian::hessian), and a workspace of another derivative.
+    pub fn hessian_into<'a>(
+        &self,
+        at: impl Into<Point<'a, f64>>,
+        entries: &mut [f64],
+        workspace: &mut AutoWorkspace<F>,
+    ) -> Result<(), Error> {
+        match (&self.way, &mut workspace.0) {
+            (Way::Edges(edges), Room::Edges(room)) => edges.hessian_into(at, entries, room),
+            (Way::Colored(colored), Room::Colored(room)) => colored.hessian_into(at, entries, room),
+            _ => Err(Error::ForeignWorkspace),
         }
     }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use cotangent_numbers::tape::{EdgePlan, EdgePushing};
-use cotangent_numbers::{Fault, Program, fault};
+use cotangent_numbers::{Fault, Program, Var, fault};
 use cotangent_sparse::Pattern;
 
 use super::SparseMatrix;
 use crate::backend::record_program;
 use crate::error::{Error, check_size};
-use crate::function::{Differentiable, Many, One};
+use crate::function::{Context, Differentiable, Many, One};
 use crate::operator::{Prepared, Workspace, sizes};
 use crate::point::{Point, Sizes};
 
@@ -67,12 +67,17 @@ fn push_once<F: Differentiable>(
     sizes: Sizes,
     at: Point<'_, f64>,
 ) -> Result<(EdgePushing, Entries), Error> {
-    let program = record_program(f, sizes, at.x, at.constants)?;
-    let all = [at.x, at.constants].concat();
+    // The constants are fixed: nothing is pushed to them.
+    let program = Program::record(at.x, |x| {
+        let constants: Vec<Var> = at.constants.iter().map(|c| Var::fixed(*c)).collect();
+        let mut cache = vec![Var::from(0.0); f.cache(sizes.inputs)];
+        let mut y = vec![Var::from(0.0)];
+        f.call(x, &mut y, Context { constants: &constants, cache: &mut cache });
+        y
+    })?;
     let mut room = EdgePushing::default();
-    fault::catch(|| program.push_edges(&all, &[1.0], &mut room))??;
-    let mut entries = room.hessian();
-    entries.retain(|(i, j, _)| *i.max(j) < sizes.inputs);
+    fault::catch(|| program.push_edges(at.x, &[1.0], &mut room))??;
+    let entries = room.hessian();
     Ok((room, entries))
 }
 
@@ -113,7 +118,10 @@ where
     let plan = program.plan_edges(sizes.inputs)?;
     let both = plan.entries().flat_map(|(i, j)| [(i, j), (j, i)]);
     let pattern = symmetric(sizes.inputs, both)?;
-    let place = |i: usize, j: usize| pattern.place(i, j).unwrap_or(0);
+    let place = |i: usize, j: usize| match pattern.place(i, j) {
+        Some(place) => place,
+        None => unreachable!("the pattern was made of these entries"),
+    };
     let places = plan.entries().map(|(i, j)| (place(i, j), place(j, i))).collect();
     let engine = Edges { f, sizes, program, plan, places };
     Ok(PreparedEdgePushing { prepared: Prepared::new(engine, at), pattern: Arc::new(pattern) })
@@ -166,7 +174,7 @@ impl<F: Differentiable<Input = Many, Output = One>> PreparedEdgePushing<F> {
     }
 
     /// Room for evaluations on one thread. It is tried out where the derivative was prepared, so that
-    /// evaluations with it allocate nothing.
+    /// evaluations with it allocate nothing, unless a branch goes another way.
     pub fn workspace(&self) -> Workspace<EdgeWorkspace> {
         let mut workspace = self.fresh();
         let mut entries = vec![0.0; self.pattern.nnz()];

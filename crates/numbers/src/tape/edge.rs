@@ -139,12 +139,14 @@ impl EdgePushing {
         &self.adjoints[..self.inputs]
     }
 
-    /// The entries of the Hessian on and below the diagonal, as (row, column, value), row by row.
+    /// The entries of the Hessian on and below the diagonal, as (row, column, value), row by row; none
+    /// after a sweep by a plan, which gives them out itself.
     pub fn hessian(&mut self) -> Vec<(usize, usize, f64)> {
         let mut all = Vec::new();
-        for i in 0..self.inputs {
+        for i in 0..self.inputs.min(self.head.len()) {
             self.take_row(i as u32);
-            all.extend(self.row.iter().map(|(j, v)| (i, *j as usize, *v)));
+            let nonzero = self.row.iter().filter(|(_, v)| *v != 0.0);
+            all.extend(nonzero.map(|(j, v)| (i, *j as usize, *v)));
             // The row may be asked for again.
             for k in 0..self.row.len() {
                 let (j, v) = self.row[k];
@@ -155,6 +157,14 @@ impl EdgePushing {
             }
         }
         all
+    }
+
+    /// Leaves no entries of another sweep behind: those of a planned one are given out by it.
+    pub(super) fn forget(&mut self) {
+        self.head.clear();
+        self.diagonal.clear();
+        self.entries.clear();
+        self.free = NONE;
     }
 
     fn start(&mut self, inputs: usize, slots: usize) {

@@ -134,7 +134,9 @@ impl Program {
                 continue;
             }
             let Some((operands, flags)) = self.structure(node, &varying) else { continue };
-            for operand in operands.into_iter().filter(|o| *o != NONE) {
+            for (operand, _) in
+                operands.into_iter().zip(flags.first).filter(|(o, d)| *o != NONE && *d)
+            {
                 reached[operand as usize] = true;
             }
             self.plan_node(own, operands, flags, &mut planner, &mut plan);
@@ -166,6 +168,7 @@ impl Program {
         plan: &mut EdgePlan,
     ) {
         let active = |k: usize| operands[k] != NONE;
+        let selects = matches!(self.codes()[own as usize - self.inputs()], Code::Select(_));
         let row = std::mem::take(&mut planner.rows[own as usize]);
         let from: Vec<u32> =
             row.iter().filter_map(|with| planner.place.remove(&(own, *with))).collect();
@@ -182,7 +185,9 @@ impl Program {
                 continue;
             }
             let curves = if j == k { flags.second[j] } else { flags.mixed[j + k - 1] };
-            let pushed = diagonal != NONE && flags.first[j] && flags.first[k];
+            // Of two operands that are selected from, one has no part.
+            let both = j == k || !selects;
+            let pushed = diagonal != NONE && flags.first[j] && flags.first[k] && both;
             if curves || pushed {
                 // Two operands that are one: both mixed partials fall on the diagonal.
                 let twice = if j != k && operands[j] == operands[k] { TWICE } else { 0 };
@@ -219,7 +224,12 @@ impl Program {
             let [a, b] = self.operands(node);
             let on = |slot: u32| varying.get(slot as usize).is_some_and(|v| *v);
             let first = if ternary { varying[self.inputs() + node - 1] } else { on(a) };
-            varying[self.inputs() + node] = first || (!unary && on(b));
+            // A step has no derivative.
+            let moves = match self.codes()[node] {
+                Code::Operation(op) => op.info().flags.first.contains(&true),
+                _ => true,
+            };
+            varying[self.inputs() + node] = moves && (first || (!unary && on(b)));
         }
         varying
     }
@@ -275,6 +285,7 @@ impl Program {
         self.check("the Hessian", plan.entries.len(), hessian.len())?;
         catch(|| self.run_values(x, &mut room.values, &mut room.masks))?.map_or(Ok(()), Err)?;
         room.inputs = plan.variables;
+        room.forget();
         room.adjoints.clear();
         room.adjoints.resize(self.inputs() + self.codes().len(), 0.0);
         self.weigh(weights, &mut room.adjoints);

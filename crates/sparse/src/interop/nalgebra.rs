@@ -1,7 +1,7 @@
 //! Patterns for `nalgebra-sparse`, whose matrices own theirs.
 
-use nalgebra_sparse::CscMatrix;
 use nalgebra_sparse::pattern::SparsityPattern;
+use nalgebra_sparse::{CscMatrix, CsrMatrix};
 
 use crate::{Pattern, PatternError};
 
@@ -16,7 +16,7 @@ impl Pattern {
     /// let mut a = p.to_nalgebra::<f64>();
     /// a.values_mut().copy_from_slice(&[2.0, 1.0, 4.0]);
     /// assert_eq!(a.get_entry(1, 0).unwrap().into_value(), 1.0);
-    /// assert_eq!(Pattern::from(a.pattern()), p);
+    /// assert_eq!(Pattern::from(&a), p);
     /// ```
     pub fn to_nalgebra<T: Clone + Default>(&self) -> CscMatrix<T> {
         // It describes lanes: columns here.
@@ -48,14 +48,23 @@ impl Pattern {
     }
 }
 
-impl From<&SparsityPattern> for Pattern {
-    /// The pattern of a `CscMatrix`.
-    fn from(pattern: &SparsityPattern) -> Self {
-        let (offsets, indices) =
-            (pattern.major_offsets().to_vec(), pattern.minor_indices().to_vec());
-        match Pattern::new(pattern.minor_dim(), pattern.major_dim(), offsets, indices) {
-            Ok(pattern) => pattern,
-            Err(_) => unreachable!("it has what is asked of a pattern"),
-        }
+impl<T> From<&CscMatrix<T>> for Pattern {
+    fn from(matrix: &CscMatrix<T>) -> Self {
+        by_lanes(matrix.pattern())
+    }
+}
+
+impl<T> From<&CsrMatrix<T>> for Pattern {
+    fn from(matrix: &CsrMatrix<T>) -> Self {
+        by_lanes(matrix.pattern()).transpose()
+    }
+}
+
+/// Lanes as columns.
+fn by_lanes(pattern: &SparsityPattern) -> Pattern {
+    let (offsets, indices) = (pattern.major_offsets().to_vec(), pattern.minor_indices().to_vec());
+    match Pattern::new(pattern.minor_dim(), pattern.major_dim(), offsets, indices) {
+        Ok(pattern) => pattern,
+        Err(_) => unreachable!("it has what is asked of a pattern"),
     }
 }
