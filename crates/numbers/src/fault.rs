@@ -33,6 +33,18 @@ pub enum Fault {
         /// Where in the user's code.
         at: &'static Location<'static>,
     },
+    /// A branch in a function that is traced for all points.
+    #[error(
+        "{at}: `{}` decides a branch, but the function is traced for all points; use `S::select`, or trace \
+         it at a sample point, where the branch becomes a guard",
+        .comparison.symbol()
+    )]
+    TracedBranch {
+        /// The comparison.
+        comparison: Comparison,
+        /// Where in the user's code.
+        at: &'static Location<'static>,
+    },
     /// The plain value of a number that has none was asked for.
     #[error(
         "{at}: the value of a global sparsity tracer was asked for; use a local tracer at a sample \

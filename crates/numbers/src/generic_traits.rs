@@ -5,6 +5,8 @@
 //! would lose derivatives. `==` compares values, so that a program takes the same branches with
 //! and without derivatives.
 
+#[doc(hidden)]
+#[macro_export]
 macro_rules! implement_num_traits {
     ([$($generics:tt)*] $Number:ty) => {
         impl<$($generics)*> num_traits::Zero for $Number {
@@ -164,7 +166,7 @@ macro_rules! implement_num_traits {
             }
         }
 
-        crate::generic_traits::implement_num_traits!(@constants [$($generics)*] $Number:
+        $crate::implement_num_traits!(@constants [$($generics)*] $Number:
             E FRAC_1_PI FRAC_1_SQRT_2 FRAC_2_PI FRAC_2_SQRT_PI FRAC_PI_2 FRAC_PI_3 FRAC_PI_4 FRAC_PI_6
             FRAC_PI_8 LN_10 LN_2 LOG10_E LOG2_E PI SQRT_2);
 
@@ -274,10 +276,10 @@ macro_rules! implement_num_traits {
                 cotangent_ops::Elementary::powi(self, n)
             }
 
-            crate::generic_traits::implement_num_traits!(@unary floor ceil round trunc fract abs signum
+            $crate::implement_num_traits!(@unary floor ceil round trunc fract abs signum
                 recip sqrt exp exp2 ln log2 log10 to_degrees to_radians cbrt sin cos tan asin acos atan
                 exp_m1 ln_1p sinh cosh tanh asinh acosh atanh);
-            crate::generic_traits::implement_num_traits!(@binary powf log max min hypot atan2 copysign);
+            $crate::implement_num_traits!(@binary powf log max min hypot atan2 copysign);
         }
     };
     (@unary $($name:ident)*) => {
@@ -309,5 +311,3 @@ macro_rules! implement_num_traits {
         }
     };
 }
-
-pub(crate) use implement_num_traits;

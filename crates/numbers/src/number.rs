@@ -2,13 +2,15 @@
 
 /// Generates what follows from [`Lift`](cotangent_ops::Lift): operators with itself and with `f64`
 /// on either side, comparisons, sums, conversion from `f64`, and the table's methods.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! number {
     ([$($generics:tt)*] $Number:ty) => {
-        number!(@operator [$($generics)*] $Number, Add add AddAssign add_assign);
-        number!(@operator [$($generics)*] $Number, Sub sub SubAssign sub_assign);
-        number!(@operator [$($generics)*] $Number, Mul mul MulAssign mul_assign);
-        number!(@operator [$($generics)*] $Number, Div div DivAssign div_assign);
-        number!(@operator [$($generics)*] $Number, Rem rem RemAssign rem_assign);
+        $crate::number!(@operator [$($generics)*] $Number, Add add AddAssign add_assign);
+        $crate::number!(@operator [$($generics)*] $Number, Sub sub SubAssign sub_assign);
+        $crate::number!(@operator [$($generics)*] $Number, Mul mul MulAssign mul_assign);
+        $crate::number!(@operator [$($generics)*] $Number, Div div DivAssign div_assign);
+        $crate::number!(@operator [$($generics)*] $Number, Rem rem RemAssign rem_assign);
 
         impl<$($generics)*> std::ops::Neg for $Number {
             type Output = Self;
@@ -35,8 +37,8 @@ macro_rules! number {
             }
         }
 
-        number!(@compare [$($generics)*] $Number, $Number, |y| *y);
-        number!(@compare [$($generics)*] $Number, f64, |y| cotangent_ops::Lift::lift(*y));
+        $crate::number!(@compare [$($generics)*] $Number, $Number, |y| *y);
+        $crate::number!(@compare [$($generics)*] $Number, f64, |y| cotangent_ops::Lift::lift(*y));
 
         impl<$($generics)*> PartialEq<$Number> for f64 {
             #[inline(always)]
@@ -91,7 +93,7 @@ macro_rules! number {
         }
 
         cotangent_ops::for_each_operation!(inherent, { [$($generics)*] $Number });
-        crate::generic_traits::implement_num_traits!([$($generics)*] $Number);
+        $crate::implement_num_traits!([$($generics)*] $Number);
     };
 
     (@operator [$($generics:tt)*] $Number:ty, $Op:ident $op:ident $Assign:ident $assign:ident) => {
@@ -244,6 +246,8 @@ macro_rules! number {
 
 /// The table's operations as inherent methods, so that a number type can be used without importing
 /// a trait and beside traits with methods of the same names.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! inherent {
     ({ [$($generics:tt)*] $Number:ty }
      unary { $($(#[$udoc:meta])* $ukind:ident $uname:ident $U:ident $(($n:ident : $N:ty))? [$ux:ident] -> $uy:ident $ubody:tt)* }
@@ -252,8 +256,8 @@ macro_rules! inherent {
     ) => {
         /// The operations of the table.
         impl<$($generics)*> $Number {
-            $(inherent!(@unary $ukind $(#[$udoc])* $uname ($($n: $N)?));)*
-            $(inherent!(@binary $bkind $(#[$bdoc])* $bname $by);)*
+            $($crate::inherent!(@unary $ukind $(#[$udoc])* $uname ($($n: $N)?));)*
+            $($crate::inherent!(@binary $bkind $(#[$bdoc])* $bname $by);)*
             $(
                 $(#[$tdoc])*
                 #[inline(always)]

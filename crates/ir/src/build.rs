@@ -1,0 +1,315 @@
+//! Building functions: equal operations become one, constants are folded.
+
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use cotangent_ops::{Comparison, Opcode};
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+use crate::function::{Function, Guard, Node, Op, Param, Type, Value};
+use crate::interpret::{apply, compare};
+
+/// A function in the making.
+///
+/// ```
+/// use cotangent_ir::{Builder, Type};
+/// use cotangent_ops::Opcode;
+///
+/// let mut b = Builder::new("square_sum");
+/// let x = b.param("x", Type::F64);
+/// let square = b.elementary(Opcode::Mul, 0, &[x, x]);
+/// let again = b.elementary(Opcode::Mul, 0, &[x, x]);
+/// assert_eq!(square, again);
+/// let sum = b.elementary(Opcode::Add, 0, &[square, again]);
+/// let f = b.finish(vec![sum]);
+/// assert_eq!(f.to_string(), "fn @square_sum(%x: f64) -> f64 {\n  %0 = mul %x, %x\n  %1 = add %0, %0\n  ret %1\n}\n");
+/// ```
+pub struct Builder {
+    function: Function,
+    known: HashTable<u32>,
+}
+
+type Hasher = BuildHasherDefault<FxHasher>;
+
+impl Builder {
+    /// A function without parameters and operations.
+    pub fn new(name: impl Into<String>) -> Self {
+        let function = Function {
+            name: name.into(),
+            params: Vec::new(),
+            nodes: Vec::new(),
+            guards: Vec::new(),
+            results: Vec::new(),
+        };
+        Builder { function, known: HashTable::new() }
+    }
+
+    /// The function so far.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// Adds a parameter.
+    pub fn param(&mut self, name: impl Into<String>, ty: Type) -> Value {
+        self.add_param(Param { name: name.into(), ty, linear: false })
+    }
+
+    /// Adds a parameter on which the results depend linearly.
+    pub fn linear_param(&mut self, name: impl Into<String>, ty: Type) -> Value {
+        self.add_param(Param { name: name.into(), ty, linear: true })
+    }
+
+    /// Adds a parameter; a name that is taken gets a number.
+    pub fn add_param(&mut self, mut param: Param) -> Value {
+        let taken = |name: &str, params: &[Param]| params.iter().any(|p| p.name == name);
+        if taken(&param.name, &self.function.params) {
+            let stem = std::mem::take(&mut param.name);
+            let fresh = (1..).map(|k| format!("{stem}_{k}"));
+            let fresh = fresh.into_iter().find(|name| !taken(name, &self.function.params));
+            param.name = fresh.unwrap_or_default();
+        }
+        let node = Node::new(Op::Param(self.function.params.len() as u32), param.ty, &[]);
+        self.function.params.push(param);
+        self.push(node)
+    }
+
+    /// A number.
+    pub fn constant(&mut self, c: f64, ty: Type) -> Value {
+        // Singles are kept as the doubles they are.
+        let c = if ty == Type::F32 { f64::from(c as f32) } else { c };
+        self.intern(Node::new(Op::Constant(c.to_bits()), ty, &[]))
+    }
+
+    /// A number of which this is the rounded value.
+    pub fn rounded(&mut self, c: f64, ty: Type) -> Value {
+        let c = if ty == Type::F32 { f64::from(c as f32) } else { c };
+        self.intern(Node::new(Op::Rounded(c.to_bits()), ty, &[]))
+    }
+
+    /// A truth value.
+    pub fn truth(&mut self, truth: bool) -> Value {
+        self.intern(Node::new(Op::Truth(truth), Type::Bool, &[]))
+    }
+
+    /// The number that a value is known to be.
+    pub fn known(&self, value: Value) -> Option<f64> {
+        match self.function.op(value) {
+            Op::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
+    fn known_truth(&self, value: Value) -> Option<bool> {
+        match self.function.op(value) {
+            Op::Truth(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
+    /// An operation of the table on numbers of one type.
+    ///
+    /// # Panics
+    /// If there are not as many operands as it takes.
+    pub fn elementary(&mut self, code: Opcode, parameter: i32, operands: &[Value]) -> Value {
+        assert_eq!(operands.len(), code.info().arity, "{}", code.info().name);
+        let ty = self.function.ty(operands[0]);
+        let mut args = [operands[0]; 3];
+        args[..operands.len()].copy_from_slice(operands);
+        let args = &mut args[..operands.len()];
+        let mut numbers = [0.0; 3];
+        let all_known = args
+            .iter()
+            .zip(&mut numbers)
+            .all(|(arg, number)| self.known(*arg).map(|c| *number = c).is_some());
+        if all_known && let Some(exact) = fold(code, &numbers[..args.len()], ty) {
+            return self.constant(exact, ty);
+        }
+        if let Some(same) = self.unchanged(code, parameter, args) {
+            return same;
+        }
+        if is_commutative(code) {
+            // Constants to the right, else in the order of their making: both are one operation.
+            let key = |v: &Value| (self.function.op(*v).is_number(), *v);
+            if key(&args[1]) < key(&args[0]) {
+                args.swap(0, 1);
+            }
+        }
+        self.intern(Node::new(Op::Elementary(code, parameter), ty, args))
+    }
+
+    /// The value that an operation leaves as it is, to the bit and in every interpretation.
+    fn unchanged(&self, code: Opcode, parameter: i32, args: &[Value]) -> Option<Value> {
+        let is = |k: usize, c: f64| self.known(args[k]) == Some(c);
+        match code {
+            Opcode::Mul | Opcode::StrongMul if is(0, 1.0) => Some(args[1]),
+            Opcode::Mul | Opcode::StrongMul | Opcode::Div if is(1, 1.0) => Some(args[0]),
+            // By its definition a zero wins over everything.
+            Opcode::StrongMul => [0, 1].into_iter().find(|k| is(*k, 0.0)).map(|k| args[k]),
+            Opcode::Powi if parameter == 1 => Some(args[0]),
+            Opcode::Neg if self.function.op(args[0]) == Op::Elementary(Opcode::Neg, 0) => {
+                self.function.operands(args[0]).next()
+            }
+            _ => None,
+        }
+    }
+
+    /// A comparison of two numbers of one type.
+    pub fn compare(&mut self, comparison: Comparison, x: Value, y: Value) -> Value {
+        if let (Some(a), Some(b)) = (self.known(x), self.known(y)) {
+            return self.truth(compare(comparison, a, b));
+        }
+        self.intern(Node::new(Op::Compare(comparison), Type::Bool, &[x, y]))
+    }
+
+    /// Both.
+    pub fn and(&mut self, x: Value, y: Value) -> Value {
+        match (self.known_truth(x), self.known_truth(y)) {
+            (Some(false), _) | (_, Some(true)) => x,
+            (_, Some(false)) | (Some(true), _) => y,
+            _ => self.intern(Node::new(Op::And, Type::Bool, &[x.min(y), x.max(y)])),
+        }
+    }
+
+    /// One of the two, or both.
+    pub fn or(&mut self, x: Value, y: Value) -> Value {
+        match (self.known_truth(x), self.known_truth(y)) {
+            (Some(true), _) | (_, Some(false)) => x,
+            (_, Some(true)) | (Some(false), _) => y,
+            _ => self.intern(Node::new(Op::Or, Type::Bool, &[x.min(y), x.max(y)])),
+        }
+    }
+
+    /// The opposite.
+    pub fn not(&mut self, x: Value) -> Value {
+        match (self.known_truth(x), self.function.op(x)) {
+            (Some(truth), _) => self.truth(!truth),
+            (None, Op::Not) => self.function.operands(x).next().unwrap_or(x),
+            _ => self.intern(Node::new(Op::Not, Type::Bool, &[x])),
+        }
+    }
+
+    /// x where the mask holds, else y.
+    pub fn select(&mut self, mask: Value, x: Value, y: Value) -> Value {
+        match self.known_truth(mask) {
+            Some(true) => x,
+            Some(false) => y,
+            None if x == y => x,
+            None => self.intern(Node::new(Op::Select, self.function.ty(x), &[mask, x, y])),
+        }
+    }
+
+    /// The operation again, on other operands: what a transformation does with what it leaves alone.
+    ///
+    /// # Panics
+    /// If there are not as many operands as it takes, and for parameters, which are added by
+    /// [`add_param`](Builder::add_param).
+    pub fn copy(&mut self, op: Op, ty: Type, operands: &[Value]) -> Value {
+        match (op, operands) {
+            (Op::Constant(bits), []) => self.constant(f64::from_bits(bits), ty),
+            (Op::Rounded(bits), []) => self.rounded(f64::from_bits(bits), ty),
+            (Op::Truth(truth), []) => self.truth(truth),
+            (Op::Elementary(code, parameter), args) => self.elementary(code, parameter, args),
+            (Op::Compare(comparison), [x, y]) => self.compare(comparison, *x, *y),
+            (Op::And, [x, y]) => self.and(*x, *y),
+            (Op::Or, [x, y]) => self.or(*x, *y),
+            (Op::Not, [x]) => self.not(*x),
+            (Op::Select, [mask, x, y]) => self.select(*mask, *x, *y),
+            (op, operands) => panic!("{} does not take {} operands", op.name(), operands.len()),
+        }
+    }
+
+    /// Takes for granted how a condition comes out.
+    pub fn guard(&mut self, condition: Value, expected: bool) {
+        let guard = Guard { condition, expected };
+        if self.known_truth(condition) != Some(expected) && !self.function.guards.contains(&guard) {
+            self.function.guards.push(guard);
+        }
+    }
+
+    /// The function with these results; what they and the guards do not need is gone.
+    pub fn finish(mut self, results: Vec<Value>) -> Function {
+        self.function.results = results;
+        self.function.without_dead()
+    }
+
+    fn intern(&mut self, node: Node) -> Value {
+        let hash = |node: &Node| Hasher::default().hash_one(node);
+        let nodes = &self.function.nodes;
+        if let Some(found) = self.known.find(hash(&node), |id| nodes[*id as usize] == node) {
+            return Value(*found);
+        }
+        let value = self.push(node);
+        let nodes = &self.function.nodes;
+        self.known.insert_unique(hash(&node), value.0, |id| hash(&nodes[*id as usize]));
+        value
+    }
+
+    fn push(&mut self, node: Node) -> Value {
+        let value = Value(self.function.nodes.len() as u32);
+        self.function.nodes.push(node);
+        value
+    }
+}
+
+/// The result of an operation on numbers, if it is exact: then it is the same in every interpretation,
+/// bounds included. All else is left to what runs the function.
+fn fold(code: Opcode, x: &[f64], ty: Type) -> Option<f64> {
+    let result = apply(code, 0, x, ty);
+    let finite = result.is_finite() && x.iter().all(|x| x.is_finite());
+    let exact = match (code, x) {
+        (Opcode::Neg | Opcode::Abs, _) => true,
+        // What an addition loses is again a number (Knuth).
+        (Opcode::Add | Opcode::Sub, [a, b]) if ty == Type::F64 => {
+            let b = if code == Opcode::Sub { -b } else { *b };
+            let back = result - a;
+            (a - (result - back)) + (b - back) == 0.0
+        }
+        // A tiny product may lose what the remainder cannot hold.
+        (Opcode::Mul, [a, b]) if ty == Type::F64 => {
+            (result.abs() > 1e-200 || *a == 0.0 || *b == 0.0) && a.mul_add(*b, -result) == 0.0
+        }
+        _ => false,
+    };
+    (finite && exact).then_some(result)
+}
+
+/// Whether the operands may change places: to the bit, so not `max`, whose ties go to the first.
+pub fn is_commutative(code: Opcode) -> bool {
+    matches!(code, Opcode::Add | Opcode::Mul)
+}
+
+impl Function {
+    /// The function without values that no result and no guard needs; parameters stay.
+    #[must_use]
+    pub fn without_dead(mut self) -> Function {
+        let mut needed = vec![false; self.nodes.len()];
+        let roots = self.results.iter().chain(self.guards.iter().map(|g| &g.condition));
+        roots.for_each(|v| needed[v.index()] = true);
+        for at in (0..self.nodes.len()).rev() {
+            match self.nodes[at].op() {
+                Op::Param(_) => needed[at] = true,
+                _ if needed[at] => {
+                    for operand in self.nodes[at].operands() {
+                        needed[operand.index()] = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut moved = vec![Value(0); self.nodes.len()];
+        let mut kept = Vec::with_capacity(self.nodes.len());
+        for (at, node) in self.nodes.iter().enumerate().filter(|(at, _)| needed[*at]) {
+            moved[at] = Value(kept.len() as u32);
+            let mut operands = [Value(0); 3];
+            let arity = node.op().arity();
+            for (to, from) in operands.iter_mut().zip(node.operands()) {
+                *to = moved[from.index()];
+            }
+            kept.push(Node::new(node.op(), node.ty(), &operands[..arity]));
+        }
+        self.nodes = kept;
+        self.results.iter_mut().for_each(|v| *v = moved[v.index()]);
+        self.guards.iter_mut().for_each(|g| g.condition = moved[g.condition.index()]);
+        self
+    }
+}

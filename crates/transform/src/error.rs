@@ -1,0 +1,58 @@
+//! Why a function could not be transformed.
+
+use cotangent_ir::VerifyError;
+use cotangent_numbers::Fault;
+
+/// Why a function could not be transformed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransformError {
+    /// Singles and doubles in one function.
+    #[error("@{function} has f64 and f32 among its parameters; derivatives take one of the two")]
+    Mixed {
+        /// The name of the function.
+        function: String,
+    },
+    /// A gradient of a function that does not have one number as its result.
+    #[error(
+        "a gradient is of one number, but @{function} gives {results} results; weigh them with `reverse`"
+    )]
+    NotOne {
+        /// The name of the function.
+        function: String,
+        /// How many results it has.
+        results: usize,
+    },
+    /// More results said to be ordinary than there are.
+    #[error("@{function} has {results} results, fewer than the {primals} that stay as they are")]
+    Primals {
+        /// The name of the function.
+        function: String,
+        /// How many results it has.
+        results: usize,
+        /// How many were said to be ordinary.
+        primals: usize,
+    },
+    /// A result to transpose that is not linear.
+    #[error("result {result} of @{function} does not depend linearly on its linear parameters")]
+    NotLinear {
+        /// The name of the function.
+        function: String,
+        /// Which result.
+        result: usize,
+    },
+    /// A parameter that is not there, or is no number.
+    #[error("@{function} has no parameter %{param} that is a number")]
+    NoParam {
+        /// The name of the function.
+        function: String,
+        /// The name that was asked for.
+        param: String,
+    },
+    /// The function is not well formed.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
+    /// A number could not go on.
+    #[error(transparent)]
+    Number(#[from] Fault),
+}
