@@ -2,6 +2,7 @@
 
 mod color;
 mod ops;
+mod program;
 mod spy;
 mod tour;
 
@@ -32,6 +33,12 @@ enum Verb {
     Color(color::Arguments),
     /// A picture of a sparse matrix, in the terminal or as a file
     Spy(spy::Arguments),
+    /// A program in text (.ct): checked and printed, or as a graph
+    Show(program::Show),
+    /// The derivative of a program, as a program
+    Diff(program::Diff),
+    /// A program at a point
+    Run(program::Run),
     /// The table of elementary operations: partials, classes, accuracy, singular points
     Ops(ops::Arguments),
 }
@@ -41,6 +48,8 @@ enum Verb {
 enum Failure {
     /// What was asked for makes no sense.
     Input(String),
+    /// The same, with the place in the text drawn.
+    Drawn(String),
     /// It was computed, and the answer is no.
     No(String),
     /// Nobody reads the output any more.
@@ -67,12 +76,22 @@ fn main() -> ExitCode {
         Verb::Tour(arguments) => tour::run(&arguments),
         Verb::Color(arguments) => color::run(&arguments),
         Verb::Spy(arguments) => spy::run(&arguments),
+        Verb::Show(arguments) => program::show(&arguments),
+        Verb::Diff(arguments) => program::diff(&arguments),
+        Verb::Run(arguments) => program::run(&arguments),
         Verb::Ops(arguments) => ops::run(&arguments),
     };
     let (message, code) = match outcome {
         Ok(()) | Err(Failure::Closed) => return ExitCode::SUCCESS,
         Err(Failure::No(message)) => (message, 1),
         Err(Failure::Input(message)) => (message, 2),
+        Err(Failure::Drawn(report)) => {
+            #[allow(clippy::print_stderr, reason = "this is what a command says when it fails")]
+            {
+                eprintln!("{}", report.trim_end());
+            }
+            return ExitCode::from(2);
+        }
     };
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     #[allow(clippy::print_stderr, reason = "this is what a command says when it fails")]

@@ -190,3 +190,56 @@ fn malformed_matrices_are_named_with_their_line() {
     assert_eq!(cotangent(&["color", path, "--order", "best"]).status.code(), Some(2));
     assert_eq!(cotangent(&["spy", "/nowhere/to/be/found.mtx"]).status.code(), Some(2));
 }
+
+const PRODUCT: &str =
+    "fn @f(%x: f64, %y: f64) -> f64 {\n  %p = mul %x, %y\n  %r = sin %p\n  ret %r\n}\n";
+
+#[test]
+fn a_program_is_shown_differentiated_and_run() {
+    let path = file("product.ct", PRODUCT);
+    let path = path.to_str().expect("UTF-8");
+    let shown = cotangent(&["show", path]);
+    assert_eq!(shown.status.code(), Some(0));
+    assert!(text(&shown.stdout).contains("%1 = sin %0"));
+    assert!(text(&cotangent(&["show", path, "--emit", "dot"]).stdout).starts_with("digraph"));
+    let gradient = cotangent(&["diff", path, "--wrt", "y"]);
+    let derivative = file("gradient.ct", &text(&gradient.stdout));
+    let derivative = derivative.to_str().expect("UTF-8");
+    let point = file("point.json", "{\"x\": 1.5}");
+    let point = point.to_str().expect("UTF-8");
+    let out = cotangent(&["run", derivative, "--input-file", point, "--input", "y=0", "--json"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let results: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(results["results"], serde_json::json!([0.0, 1.5]));
+    let second = cotangent(&["diff", path, "--mode", "fwd", "--order", "2", "--json"]);
+    let second: serde_json::Value = serde_json::from_slice(&second.stdout).expect("JSON");
+    assert_eq!((&second["params"], &second["results"]), (&8.into(), &4.into()));
+}
+
+#[test]
+fn what_is_wrong_with_a_program_is_drawn_with_its_place() {
+    let bad = file("bad.ct", "fn @f(%x: f64) -> f64 {\n  %y = sinn %x\n  ret %y\n}\n");
+    let out = cotangent(&["show", bad.to_str().expect("UTF-8")]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = text(&out.stderr);
+    for part in ["2:8", "did you mean `sin`?", "%y = sinn %x", "here"] {
+        assert!(said.contains(part), "`{part}` is missing in\n{said}");
+    }
+    let good = file("good.ct", PRODUCT);
+    let good = good.to_str().expect("UTF-8");
+    for (arguments, said) in [
+        (vec!["run", good, "--input", "x=1"], "needs --input y="),
+        (vec!["run", good, "--input", "x=1", "--input", "y=a"], "is not NAME=NUMBER"),
+        (
+            vec!["run", good, "--input", "x=1", "--input", "y=1", "--input", "z=1"],
+            "has no parameter %z",
+        ),
+        (vec!["diff", good, "--wrt", "q"], "it has x, y"),
+        (vec!["diff", good, "--order", "0"], "0 is not in 1..=8"),
+        (vec!["show", "nowhere.ct"], "could not be read"),
+    ] {
+        let out = cotangent(&arguments);
+        assert_eq!(out.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&out.stderr).contains(said), "{}", text(&out.stderr));
+    }
+}

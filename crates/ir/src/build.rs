@@ -143,8 +143,8 @@ impl Builder {
         match code {
             Opcode::Mul | Opcode::StrongMul if is(0, 1.0) => Some(args[1]),
             Opcode::Mul | Opcode::StrongMul | Opcode::Div if is(1, 1.0) => Some(args[0]),
-            // By its definition a zero wins over everything.
-            Opcode::StrongMul => [0, 1].into_iter().find(|k| is(*k, 0.0)).map(|k| args[k]),
+            // By its definition a zero on the left wins over everything.
+            Opcode::StrongMul if self.function.op(args[0]) == Op::Constant(0) => Some(args[0]),
             Opcode::Powi if parameter == 1 => Some(args[0]),
             Opcode::Neg if self.function.op(args[0]) == Op::Elementary(Opcode::Neg, 0) => {
                 self.function.operands(args[0]).next()

@@ -32,6 +32,6 @@ mod rewrite;
 mod transpose;
 
 pub use error::TransformError;
-pub use linearize::linearize;
+pub use linearize::{linearize, linearize_to};
 pub use rewrite::fix;
-pub use transpose::{gradient, reverse, transpose};
+pub use transpose::{gradient, gradient_to, reverse, reverse_to, transpose};

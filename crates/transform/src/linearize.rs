@@ -1,6 +1,6 @@
 //! Forward mode: tangents beside the values.
 
-use cotangent_ir::{Builder, Function, Numbers, Op, Traced, Type, Value};
+use cotangent_ir::{Builder, Function, Numbers, Op, Param, Traced, Type, Value};
 use cotangent_numbers::Elementary;
 use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 
@@ -29,6 +29,17 @@ use crate::error::TransformError;
 /// # Errors
 /// A function that is not well formed, or mixes singles and doubles.
 pub fn linearize(f: &Function) -> Result<Function, TransformError> {
+    linearize_to(f, |_| true)
+}
+
+/// [`linearize`] with tangents of some parameters only; the others do not move.
+///
+/// # Errors
+/// As [`linearize`].
+pub fn linearize_to(
+    f: &Function,
+    moves: impl Fn(&Param) -> bool,
+) -> Result<Function, TransformError> {
     f.verify()?;
     let ty = float_type(f)?;
     let mut b = Builder::new(format!("{}.fwd", f.name()));
@@ -37,7 +48,10 @@ pub fn linearize(f: &Function) -> Result<Function, TransformError> {
     let tangent_params: Vec<Option<Value>> = f
         .params()
         .iter()
-        .map(|p| p.ty.is_float().then(|| b.linear_param(format!("d{}", p.name), p.ty)))
+        .map(|p| {
+            let moving = p.ty.is_float() && moves(p);
+            moving.then(|| b.linear_param(format!("d{}", p.name), p.ty))
+        })
         .collect();
     let (values, tangents) = b.numbers(ty, |numbers| {
         let mut values: Vec<Value> = Vec::with_capacity(f.len());

@@ -1,10 +1,10 @@
 //! Reverse mode: the linear part turned around.
 
-use cotangent_ir::{Builder, Function, Op, Value};
+use cotangent_ir::{Builder, Function, Op, Param, Value};
 use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
-use crate::linearize::{float_type, linearize};
+use crate::linearize::{float_type, linearize_to};
 use crate::rewrite::fix;
 
 /// Turns the linear part of a function around. Its first `primals` results stay as they are; instead of
@@ -151,9 +151,20 @@ impl Cotangents {
 /// that are given behind its parameters.
 ///
 /// # Errors
-/// As [`linearize`] and [`transpose`].
+/// As [`linearize`](crate::linearize) and [`transpose`].
 pub fn reverse(f: &Function) -> Result<Function, TransformError> {
-    let turned = transpose(&linearize(f)?, f.results().len())?;
+    reverse_to(f, |_| true)
+}
+
+/// [`reverse`] with cotangents of some parameters only.
+///
+/// # Errors
+/// As [`reverse`].
+pub fn reverse_to(
+    f: &Function,
+    moves: impl Fn(&Param) -> bool,
+) -> Result<Function, TransformError> {
+    let turned = transpose(&linearize_to(f, moves)?, f.results().len())?;
     Ok(turned.renamed(format!("{}.rev", f.name())))
 }
 
@@ -162,6 +173,26 @@ pub fn reverse(f: &Function) -> Result<Function, TransformError> {
 /// # Errors
 /// A function with more results, and as [`reverse`].
 pub fn gradient(f: &Function) -> Result<Function, TransformError> {
+    gradient_to(f, |_| true)
+}
+
+/// [`gradient`] to some parameters only.
+///
+/// ```
+/// use cotangent_ir::parse;
+/// use cotangent_transform::gradient_to;
+///
+/// let f = parse("fn @f(%x: f64, %y: f64) -> f64 { %r = mul %x, %y ret %r }").unwrap();
+/// let g = gradient_to(&f, |p| p.name == "y").unwrap();
+/// assert_eq!(g.run(&[3.0, 5.0]).unwrap(), [15.0, 3.0]);
+/// ```
+///
+/// # Errors
+/// As [`gradient`].
+pub fn gradient_to(
+    f: &Function,
+    moves: impl Fn(&Param) -> bool,
+) -> Result<Function, TransformError> {
     match f.results() {
         [result] if f.ty(*result).is_float() => {}
         results => {
@@ -169,7 +200,7 @@ pub fn gradient(f: &Function) -> Result<Function, TransformError> {
             return Err(TransformError::NotOne { function, results });
         }
     }
-    let reversed = reverse(f)?;
+    let reversed = reverse_to(f, moves)?;
     let seed = reversed.params().len() - 1;
     Ok(fix(&reversed, seed, 1.0)?.renamed(format!("{}.grad", f.name())))
 }
