@@ -8,7 +8,9 @@ use ariadne::{Color, Config, Label, Report, ReportKind, Source};
 use clap::ValueEnum;
 use cotangent_ir::{Function, Op, Param, ParseError, Type, parse};
 use cotangent_numbers::Plain;
-use cotangent_transform::{TransformError, gradient_to, linearize_to, reverse_to};
+use cotangent_transform::{
+    TransformError, gradient_to, hessian_to, jacobian_to, linearize_to, reverse_to,
+};
 use serde::Serialize;
 
 use crate::Failure;
@@ -37,7 +39,7 @@ pub(crate) struct Show {
 pub(crate) struct Diff {
     /// A program in text.
     file: PathBuf,
-    /// Forward mode, reverse mode, or the gradient: reverse mode of one result.
+    /// Which derivative.
     #[arg(long, value_enum, default_value_t = Mode::Grad)]
     mode: Mode,
     /// The parameters to differentiate by, separated by commas; all numbers if not given.
@@ -86,9 +88,16 @@ enum Emit {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
+    /// Forward mode: a tangent for each number.
     Fwd,
+    /// Reverse mode: a cotangent for each result.
     Rev,
+    /// The value and the gradient of one result.
     Grad,
+    /// The results and all partials.
+    Jac,
+    /// The value, the gradient and all second partials of one result.
+    Hess,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -170,6 +179,8 @@ pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
             Mode::Fwd => linearize_to(&f, moves)?,
             Mode::Rev => reverse_to(&f, moves)?,
             Mode::Grad => gradient_to(&f, moves)?,
+            Mode::Jac => jacobian_to(&f, moves)?,
+            Mode::Hess => hessian_to(&f, moves)?,
         };
     }
     write(&f, arguments.emit, arguments.json)

@@ -127,6 +127,9 @@ impl Builder {
         if let Some(same) = self.unchanged(code, parameter, args) {
             return same;
         }
+        // A number on the left that is not zero wins over nothing: a plain product.
+        let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
+        let code = if plain { Opcode::Mul } else { code };
         if is_commutative(code) {
             // Constants to the right, else in the order of their making: both are one operation.
             let key = |v: &Value| (self.function.op(*v).is_number(), *v);
@@ -265,7 +268,7 @@ fn fold(code: Opcode, x: &[f64], ty: Type) -> Option<f64> {
             (a - (result - back)) + (b - back) == 0.0
         }
         // A tiny product may lose what the remainder cannot hold.
-        (Opcode::Mul, [a, b]) if ty == Type::F64 => {
+        (Opcode::Mul | Opcode::StrongMul, [a, b]) if ty == Type::F64 => {
             (result.abs() > 1e-200 || *a == 0.0 || *b == 0.0) && a.mul_add(*b, -result) == 0.0
         }
         _ => false,

@@ -20,6 +20,7 @@ mod function;
 mod interpret;
 mod parse;
 mod print;
+mod retrace;
 mod trace;
 mod verify;
 
@@ -27,5 +28,6 @@ pub use build::{Builder, is_commutative};
 pub use function::{Function, Guard, Op, Param, Type, Value, takes_parameter};
 pub use interpret::{Room, RunError};
 pub use parse::{ParseError, parse};
+pub use retrace::{RetraceError, Retraced};
 pub use trace::{Numbers, Traced, TracedMask, trace, trace_at};
 pub use verify::VerifyError;

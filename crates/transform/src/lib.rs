@@ -27,11 +27,13 @@
 //! ```
 
 mod error;
+mod jacobian;
 mod linearize;
 mod rewrite;
 mod transpose;
 
 pub use error::TransformError;
+pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};
 pub use linearize::{linearize, linearize_to};
 pub use rewrite::fix;
 pub use transpose::{gradient, gradient_to, reverse, reverse_to, transpose};

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cotangent_ir::{Function, parse};
-use cotangent_transform::{gradient, linearize, reverse};
+use cotangent_transform::{gradient, hessian, jacobian, linearize, reverse};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -39,6 +39,8 @@ fn answer(text: &str, directive: &str) -> String {
             "fwd" => linearize(&f),
             "rev" => reverse(&f),
             "grad" => gradient(&f),
+            "jac" => jacobian(&f),
+            "hess" => hessian(&f),
             other => panic!("there is no directive `{other}`"),
         };
         f = match changed {

@@ -2,7 +2,9 @@
 
 use cotangent_ir::{Function, Type, parse, trace, trace_at};
 use cotangent_numbers::{Dual, Elementary, Scalar};
-use cotangent_transform::{TransformError, gradient, linearize, reverse, transpose};
+use cotangent_transform::{
+    TransformError, gradient, hessian, jacobian, linearize, reverse, transpose,
+};
 
 /// A random program over any number, of so many operations; no branches.
 fn program<S: Scalar>(seed: u64, operations: usize, x: &[S]) -> Vec<S> {
@@ -103,6 +105,16 @@ fn forward_and_reverse_agree_with_dual_numbers_on_random_programs() {
         let right: f64 = v.iter().zip(&found_back[2..]).map(|(v, g)| v * g).sum();
         assert!(close(left, right, 1e-10), "seed {seed}: {left} and {right}");
 
+        // The Jacobian, by whichever mode, times v.
+        let full = jacobian(&f).unwrap();
+        full.verify().unwrap();
+        let entries = full.run(&x).unwrap();
+        let product: Vec<f64> = entries[2..]
+            .chunks(n)
+            .map(|row| row.iter().zip(&v).map(|(j, v)| j * v).sum())
+            .collect();
+        same(seed, "Jacobian", &product, &found[2..], 1e-10);
+
         // Text in between changes nothing.
         let again = parse(&backward.to_string()).unwrap();
         assert_eq!(again.to_string(), backward.to_string());
@@ -156,7 +168,18 @@ fn third_order_by_nesting_agrees_with_nested_dual_numbers() {
             expected.iter().map(|y| y.partials[0].partials[0].partials[0]).collect();
         same(seed, "third derivative", &found[found.len() - 2..], &last, 1e-8);
 
-        // The Hessian times v: forward over reverse, and reverse over forward.
+        let third = trace("one", n, |x| vec![program(seed, operations, x)[0]]).unwrap();
+        let full = hessian(&third).unwrap();
+        full.verify().unwrap();
+        let full = full.run(&x).unwrap();
+        let by_rows = &full[1 + n..];
+        for i in 0..n {
+            for j in 0..n {
+                let (a, b) = (by_rows[i * n + j], by_rows[j * n + i]);
+                assert!(close(a, b, 1e-8), "seed {seed}: {a} and {b} are mirror images");
+            }
+        }
+        // The Hessian times v: forward over reverse, reverse over forward, and the whole.
         let one = trace("one", n, |x| vec![program(seed, operations, x)[0]]).unwrap();
         let over = linearize(&gradient(&one).unwrap()).unwrap();
         let products = over.run(&[&x[..], &v].concat()).unwrap();
@@ -166,6 +189,9 @@ fn third_order_by_nesting_agrees_with_nested_dual_numbers() {
         let seeds = [0.0, 1.0];
         let back = under.run(&[&x[..], &v, &seeds].concat()).unwrap();
         same(seed, "Hessian times vector", hv, &back[2..2 + n], 1e-8);
+        let product: Vec<f64> =
+            by_rows.chunks(n).map(|row| row.iter().zip(&v).map(|(h, v)| h * v).sum()).collect();
+        same(seed, "Hessian", hv, &product, 1e-8);
     }
 }
 
@@ -258,4 +284,44 @@ fn a_gradient_takes_few_operations() {
         .collect();
     ratios.sort_by(f64::total_cmp);
     assert!(ratios[100] < 5.0 && ratios[199] < 8.0, "{} {}", ratios[100], ratios[199]);
+}
+
+#[test]
+fn a_function_with_branches_is_traced_anew_where_they_go_another_way() {
+    let body = |x: &[cotangent_ir::Traced]| {
+        let mut y = x[0];
+        let mut steps = 0;
+        while y < 10.0 && steps < 30 {
+            y = if y > 2.0 { y * y } else { y * 2.0 + 0.1 };
+            steps += 1;
+        }
+        vec![y]
+    };
+    let f = cotangent_ir::Retraced::with("f", body, |f| {
+        gradient(f).map_err(|error| match error {
+            TransformError::Number(fault) => fault,
+            other => panic!("{other}"),
+        })
+    });
+    let plain = |x: f64| {
+        let mut y = x;
+        let mut steps = 0;
+        while y < 10.0 && steps < 30 {
+            y = if y > 2.0 { y * y } else { y * 2.0 + 0.1 };
+            steps += 1;
+        }
+        y
+    };
+    for k in 0..200 {
+        let x = 0.05 + 0.05 * f64::from(k);
+        let found = f.run(&[x]).unwrap();
+        assert_eq!(found[0], plain(x));
+        let h = 1e-7;
+        let difference = (plain(x + h) - plain(x - h)) / (2.0 * h);
+        // Where a branch changes within the difference it says nothing.
+        if (plain(x + h) - plain(x - h)).abs() < 1e-3 {
+            assert!(close(found[1], difference, 1e-4), "{x}: {} for {difference}", found[1]);
+        }
+    }
+    assert!((2..=12).contains(&f.traces()), "{}", f.traces());
 }
