@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use cotangent_ir::{Function, Op, Param, ParseError, Type, parse};
 use cotangent_numbers::Plain;
 use cotangent_transform::{
-    TransformError, gradient_to, hessian_to, jacobian_to, linearize_to, reverse_to,
+    TransformError, gradient_to, hessian_to, jacobian_to, jet, linearize_to, reverse_to,
 };
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(crate) struct Diff {
     /// The parameters to differentiate by, separated by commas; all numbers if not given.
     #[arg(long, value_delimiter = ',')]
     wrt: Vec<String>,
-    /// How often to differentiate.
+    /// How often to differentiate; the order of a series.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     order: u8,
     /// What is written.
@@ -98,6 +98,8 @@ enum Mode {
     Jac,
     /// The value, the gradient and all second partials of one result.
     Hess,
+    /// Taylor coefficients up to the order, of and for every number.
+    Jet,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -162,6 +164,12 @@ pub(crate) fn show(arguments: &Show) -> Result<(), Failure> {
 
 pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
     let mut f = read(&arguments.file)?;
+    if arguments.mode == Mode::Jet && !arguments.wrt.is_empty() {
+        let remedy = "give zeros as coefficients of the others";
+        return Err(Failure::Input(format!(
+            "a series is in all parameters; leave out --wrt, and {remedy}"
+        )));
+    }
     for name in &arguments.wrt {
         if !f.params().iter().any(|p| p.name == *name && p.ty.is_float()) {
             let names: Vec<&str> =
@@ -174,13 +182,16 @@ pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
         }
     }
     let moves = |p: &Param| arguments.wrt.is_empty() || arguments.wrt.contains(&p.name);
-    for _ in 0..arguments.order {
+    // A series has its order; all else is done so often.
+    let times = if arguments.mode == Mode::Jet { 1 } else { arguments.order };
+    for _ in 0..times {
         f = match arguments.mode {
             Mode::Fwd => linearize_to(&f, moves)?,
             Mode::Rev => reverse_to(&f, moves)?,
             Mode::Grad => gradient_to(&f, moves)?,
             Mode::Jac => jacobian_to(&f, moves)?,
             Mode::Hess => hessian_to(&f, moves)?,
+            Mode::Jet => jet(&f, arguments.order.into())?,
         };
     }
     write(&f, arguments.emit, arguments.json)

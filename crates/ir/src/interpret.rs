@@ -48,6 +48,24 @@ pub struct Room<S: Elementary> {
     masks: Vec<S::Mask>,
 }
 
+impl<S: Elementary> Room<S> {
+    /// A number of the last run.
+    ///
+    /// # Panics
+    /// If there was no run of a function that has this value.
+    pub fn number(&self, value: Value) -> S {
+        self.numbers[value.index()]
+    }
+
+    /// A truth value of the last run.
+    ///
+    /// # Panics
+    /// If there was no run of a function that has this value.
+    pub fn mask(&self, value: Value) -> S::Mask {
+        self.masks[value.index()]
+    }
+}
+
 impl<S: Elementary> Default for Room<S> {
     fn default() -> Self {
         Room { numbers: Vec::new(), masks: Vec::new() }
@@ -90,17 +108,10 @@ impl Function {
             expected,
             found,
         };
-        if x.len() != self.params().len() {
-            return Err(wrong(self.params().len(), x.len()));
-        }
         if results.len() != self.results().len() {
             return Err(wrong(self.results().len(), results.len()));
         }
-        if let Some(param) = self.params().iter().find(|p| p.ty == Type::Bool) {
-            let (function, param) = (self.name().to_string(), param.name.clone());
-            return Err(RunError::Truth { function, param });
-        }
-        catch(|| self.run_all(x, room))?;
+        self.run_unguarded(x, room)?;
         for (k, guard) in self.guards().iter().enumerate() {
             // A mask is a truth value where there is one: selecting between two numbers asks for it.
             let mask = room.masks[guard.condition.index()];
@@ -113,6 +124,23 @@ impl Function {
             *result = room.numbers[value.index()];
         }
         Ok(())
+    }
+
+    /// Computes all values and checks no guard: what a transformation does that keeps the guards.
+    ///
+    /// # Errors
+    /// As [`run`](Function::run), but for the guards.
+    pub fn run_unguarded<S: Scalar>(&self, x: &[S], room: &mut Room<S>) -> Result<(), RunError> {
+        let (expected, found) = (self.params().len(), x.len());
+        if expected != found {
+            let function = self.name().to_string();
+            return Err(RunError::Arguments { function, expected, found });
+        }
+        if let Some(param) = self.params().iter().find(|p| p.ty == Type::Bool) {
+            let (function, param) = (self.name().to_string(), param.name.clone());
+            return Err(RunError::Truth { function, param });
+        }
+        Ok(catch(|| self.run_all(x, room))?)
     }
 
     fn run_all<S: Scalar>(&self, x: &[S], room: &mut Room<S>) {

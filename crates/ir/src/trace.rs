@@ -452,6 +452,14 @@ impl Numbers {
         with(self.stamp, |trace| number.place(trace))
     }
 
+    /// The value of a truth value.
+    pub fn place_mask(&self, mask: TracedMask) -> Value {
+        with(self.stamp, |trace| match mask.stamp {
+            NO_STAMP => trace.builder.truth(mask.outcome),
+            _ => Value(mask.id),
+        })
+    }
+
     /// The function in the making. `f` must not operate on numbers.
     pub fn build<R>(&self, f: impl FnOnce(&mut Builder) -> R) -> R {
         with(self.stamp, |trace| f(&mut trace.builder))

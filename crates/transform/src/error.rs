@@ -41,6 +41,17 @@ pub enum TransformError {
         /// Which result.
         result: usize,
     },
+    /// An order of a series that is not written down.
+    #[error("Taylor series have orders from 1 to {most} here, not {order}")]
+    Order {
+        /// What was asked for.
+        order: usize,
+        /// The highest one.
+        most: usize,
+    },
+    /// The function could not be run on the numbers that write it down.
+    #[error(transparent)]
+    Run(#[from] cotangent_ir::RunError),
     /// A parameter that is not there, or is no number.
     #[error("@{function} has no parameter %{param} that is a number")]
     NoParam {

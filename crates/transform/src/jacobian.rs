@@ -7,6 +7,7 @@ use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
 use crate::linearize::{float_type, linearize_to};
+use crate::rewrite::{copy_guards, copy_ordinary};
 use crate::transpose::{gradient_to, transpose};
 
 /// The function with all partials of its numbers behind its results: result by result, parameter by
@@ -102,11 +103,7 @@ fn partials(
             results.push(entry.unwrap_or(zero));
         }
     }
-    for guard in linear.guards() {
-        if let Some(condition) = columns.ordinary[guard.condition.index()] {
-            columns.b.guard(condition, guard.expected);
-        }
-    }
+    copy_guards(&linear, &columns.ordinary, &mut columns.b);
     Ok(columns.b.finish(results))
 }
 
@@ -123,14 +120,7 @@ impl<'f> Columns<'f> {
     fn new(f: &'f Function) -> Result<Self, TransformError> {
         let linear = f.linear_values()?;
         let mut b = Builder::new(f.name());
-        let mut ordinary: Vec<Option<Value>> = vec![None; f.len()];
-        for value in f.values().filter(|v| !linear[v.index()]) {
-            let args: Vec<Value> = f.operands(value).filter_map(|v| ordinary[v.index()]).collect();
-            ordinary[value.index()] = Some(match f.op(value) {
-                Op::Param(k) => b.add_param(f.params()[k as usize].clone()),
-                op => b.copy(op, f.ty(value), &args),
-            });
-        }
+        let ordinary = copy_ordinary(f, &linear, &mut b);
         Ok(Columns { f, b, linear, ordinary })
     }
 

@@ -3,7 +3,8 @@
 //! [`linearize`] writes the derivative of a function into the function: every operation gets a tangent, a
 //! linear combination of its operands' tangents whose coefficients are ordinary values. That is forward
 //! mode. [`transpose`] turns the linear part around; both together are reverse mode ([`reverse`]). The
-//! output is again an ordinary function, so derivatives of any order come by doing it again.
+//! output is again an ordinary function, so derivatives of any order come by doing it again; [`jet`] gives
+//! Taylor series at once.
 //!
 //! A derivative formula stands in the table of `cotangent-ops` and is run here on numbers that write it
 //! down.
@@ -28,12 +29,14 @@
 
 mod error;
 mod jacobian;
+mod jet;
 mod linearize;
 mod rewrite;
 mod transpose;
 
 pub use error::TransformError;
 pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};
+pub use jet::jet;
 pub use linearize::{linearize, linearize_to};
 pub use rewrite::fix;
 pub use transpose::{gradient, gradient_to, reverse, reverse_to, transpose};

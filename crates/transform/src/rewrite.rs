@@ -4,6 +4,29 @@ use cotangent_ir::{Builder, Function, Op, Value};
 
 use crate::error::TransformError;
 
+/// Copies what is not linear, parameters included; none for what is.
+pub(crate) fn copy_ordinary(f: &Function, linear: &[bool], b: &mut Builder) -> Vec<Option<Value>> {
+    let mut values: Vec<Option<Value>> = vec![None; f.len()];
+    for value in f.values().filter(|v| !linear[v.index()]) {
+        // Its operands are not linear either, so all are there.
+        let args: Vec<Value> = f.operands(value).filter_map(|v| values[v.index()]).collect();
+        values[value.index()] = Some(match f.op(value) {
+            Op::Param(k) => b.add_param(f.params()[k as usize].clone()),
+            op => b.copy(op, f.ty(value), &args),
+        });
+    }
+    values
+}
+
+/// Copies the guards, whose conditions are not linear.
+pub(crate) fn copy_guards(f: &Function, values: &[Option<Value>], b: &mut Builder) {
+    for guard in f.guards() {
+        if let Some(condition) = values[guard.condition.index()] {
+            b.guard(condition, guard.expected);
+        }
+    }
+}
+
 /// The function with a number in the place of a parameter.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
 use crate::linearize::{float_type, linearize_to};
-use crate::rewrite::fix;
+use crate::rewrite::{copy_guards, copy_ordinary, fix};
 
 /// Turns the linear part of a function around. Its first `primals` results stay as they are; instead of
 /// each linear parameter it takes a cotangent of each of the other results, and it gives a cotangent of
@@ -44,14 +44,7 @@ pub fn transpose(f: &Function, primals: usize) -> Result<Function, TransformErro
         return Err(TransformError::NotLinear { function: function(), result });
     }
     let mut b = Builder::new(format!("{}.t", f.name()));
-    let mut values: Vec<Option<Value>> = vec![None; f.len()];
-    for value in f.values().filter(|v| !linear[v.index()]) {
-        let args: Vec<Value> = f.operands(value).filter_map(|v| values[v.index()]).collect();
-        values[value.index()] = Some(match f.op(value) {
-            Op::Param(k) => b.add_param(f.params()[k as usize].clone()),
-            op => b.copy(op, f.ty(value), &args),
-        });
-    }
+    let values = copy_ordinary(f, &linear, &mut b);
     let mut cotangents = Cotangents { of: vec![None; f.len()], b };
     for (k, result) in turned.iter().enumerate() {
         let cotangent = cotangents.b.linear_param(format!("c{k}"), f.ty(*result));
@@ -65,11 +58,7 @@ pub fn transpose(f: &Function, primals: usize) -> Result<Function, TransformErro
         }
     }
     let Cotangents { of, mut b } = cotangents;
-    for guard in f.guards() {
-        if let Some(condition) = values[guard.condition.index()] {
-            b.guard(condition, guard.expected);
-        }
-    }
+    copy_guards(f, &values, &mut b);
     let mut results: Vec<Value> = ordinary.iter().filter_map(|v| values[v.index()]).collect();
     let params = f.values().filter(|v| matches!(f.op(*v), Op::Param(_)) && linear[v.index()]);
     for param in params {

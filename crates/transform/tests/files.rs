@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cotangent_ir::{Function, parse};
-use cotangent_transform::{gradient, hessian, jacobian, linearize, reverse};
+use cotangent_transform::{gradient, hessian, jacobian, jet, linearize, reverse};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -41,6 +41,7 @@ fn answer(text: &str, directive: &str) -> String {
             "grad" => gradient(&f),
             "jac" => jacobian(&f),
             "hess" => hessian(&f),
+            "jet" => jet(&f, 3),
             other => panic!("there is no directive `{other}`"),
         };
         f = match changed {

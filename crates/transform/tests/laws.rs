@@ -325,3 +325,68 @@ fn a_function_with_branches_is_traced_anew_where_they_go_another_way() {
     }
     assert!((2..=12).contains(&f.traces()), "{}", f.traces());
 }
+
+#[test]
+fn series_agree_with_those_of_the_numbers() {
+    use cotangent_numbers::Jet;
+    const L: usize = 9;
+    for seed in 0..200 {
+        let (operations, n) = (5 + seed as usize % 60, 1 + seed as usize % 3);
+        let f = traced(seed, operations, n);
+        let series = cotangent_transform::jet(&f, L - 1).unwrap();
+        series.verify().unwrap();
+        let coefficients = point(seed + 3, n * L);
+        let x: Vec<Jet<f64, L>> = coefficients
+            .chunks(L)
+            .map(|c| Jet { coefficients: std::array::from_fn(|k| c[k] / (1.0 + k as f64)) })
+            .collect();
+        let flat: Vec<f64> = x.iter().flat_map(|x| x.coefficients).collect();
+        let expected: Vec<f64> =
+            program(seed, operations, &x).iter().flat_map(|y| y.coefficients).collect();
+        let found = series.run(&flat).unwrap();
+        // Coefficients of high order may be large: relative to the largest.
+        let size = expected.iter().fold(1.0, |most: f64, y| most.max(y.abs()));
+        for (a, b) in found.iter().zip(&expected) {
+            assert!(
+                (a - b).abs() <= 1e-9 * size || (a.is_nan() && b.is_nan()),
+                "seed {seed}: {a} for {b}"
+            );
+        }
+    }
+    let f = traced(1, 5, 1);
+    assert!(matches!(cotangent_transform::jet(&f, 0), Err(TransformError::Order { .. })));
+    assert!(matches!(
+        cotangent_transform::jet(&f, 99),
+        Err(TransformError::Order { most: 12, .. })
+    ));
+}
+
+/// A step of a pendulum by its Taylor series of order 8, coefficient by coefficient from the program of its
+/// motion, against many small steps.
+#[test]
+fn a_pendulum_steps_by_its_series() {
+    // angle′ = speed, speed′ = −sin angle
+    let motion = parse(
+        "fn @motion(%angle: f64, %speed: f64) -> (f64, f64) { %s = sin %angle %a = neg %s ret %speed, %a }",
+    )
+    .unwrap();
+    const ORDER: usize = 8;
+    let series = cotangent_transform::jet(&motion, ORDER).unwrap();
+    let (mut angle, mut speed) = ([0.0; ORDER + 1], [0.0; ORDER + 1]);
+    (angle[0], speed[0]) = (1.0, 0.5);
+    for k in 0..ORDER {
+        let rates = series.run(&[&angle[..], &speed[..]].concat()).unwrap();
+        angle[k + 1] = rates[k] / (k + 1) as f64;
+        speed[k + 1] = rates[ORDER + 1 + k] / (k + 1) as f64;
+    }
+    let h = 0.2;
+    let at = |c: &[f64]| c.iter().rev().fold(0.0, |sum, c| sum * h + c);
+    let (mut a, mut s) = (1.0_f64, 0.5_f64);
+    let steps = 20_000;
+    let dt = h / f64::from(steps);
+    for _ in 0..steps {
+        let (ma, ms) = (a + 0.5 * dt * s, s - 0.5 * dt * a.sin());
+        (a, s) = (a + dt * ms, s - dt * ma.sin());
+    }
+    assert!((at(&angle) - a).abs() < 1e-9 && (at(&speed) - s).abs() < 1e-9);
+}

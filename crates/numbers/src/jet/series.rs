@@ -195,7 +195,7 @@ pub(super) fn unary<T: Elementary, O: Unary, C: Carrier<T>>(
         }
         Series::Recip => reciprocal(x, out),
         Series::Root(exponent) => {
-            if x[0] == T::zero() {
+            if x[0].sample().is_some() && x[0] == T::zero() {
                 power_at_zero(carrier, x, T::rounded(exponent), out);
             } else {
                 power(x, T::rounded(exponent), out);
@@ -314,21 +314,20 @@ pub(super) fn binary<T: Elementary, O: Binary, C: Carrier<T>>(
             for k in 1..n {
                 let squares = convolve(x, x, k, 0..=k) + convolve(y, y, k, 0..=k);
                 let known = convolve(out, out, k, 1..=k - 1);
-                out[k] = if value == T::zero() {
-                    T::zero()
-                } else {
-                    (squares - known) / (value + value)
-                };
+                // Without a branch: the rule may be written down for all points.
+                let there = (squares - known) / (value + value);
+                out[k] = T::select(value.equals(T::zero()), T::zero(), there);
             }
         }
-        Opcode::Powf if is_constant(y) => {
+        // An exponent without a value (a function that is traced for all points) goes by the logarithm.
+        Opcode::Powf if is_constant(y) && y[0].sample().is_some() => {
             out[0] = value;
             let exponent = y[0].value();
             // What the exponent itself carries, an inner derivative, is not lost.
             let plain = (y[0] - T::constant(exponent)).vanishes();
             if plain && exponent.fract() == 0.0 && (0.0..=1024.0).contains(&exponent) {
                 integer_power(carrier, x, exponent as i32, out);
-            } else if x[0] == T::zero() {
+            } else if x[0].sample().is_some() && x[0] == T::zero() {
                 power_at_zero(carrier, x, y[0], out);
             } else {
                 power(x, y[0], out);
