@@ -131,8 +131,13 @@ impl Builder {
         let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
         let code = if plain { Opcode::Mul } else { code };
         if is_commutative(code) {
-            // Constants to the right, else in the order of their making: both are one operation.
-            let key = |v: &Value| (self.function.op(*v).is_number(), *v);
+            // Constants to the right, by their bits; else in the order of their making. Both are one
+            // operation, and the text does not depend on where constants stand in the arena.
+            let key = |v: &Value| match self.function.op(*v) {
+                Op::Constant(bits) => (1, bits),
+                Op::Rounded(bits) => (2, bits),
+                _ => (0, u64::from(v.0)),
+            };
             if key(&args[1]) < key(&args[0]) {
                 args.swap(0, 1);
             }
@@ -256,7 +261,7 @@ impl Builder {
 
 /// The result of an operation on numbers, if it is exact: then it is the same in every interpretation,
 /// bounds included. All else is left to what runs the function.
-fn fold(code: Opcode, x: &[f64], ty: Type) -> Option<f64> {
+pub(crate) fn fold(code: Opcode, x: &[f64], ty: Type) -> Option<f64> {
     let result = apply(code, 0, x, ty);
     let finite = result.is_finite() && x.iter().all(|x| x.is_finite());
     let exact = match (code, x) {

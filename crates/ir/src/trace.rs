@@ -10,7 +10,7 @@ use cotangent_numbers::fault::{Fault, catch, raise};
 use cotangent_numbers::{inherent, number};
 use cotangent_ops::{Binary, Comparison, Lift, Mask, Opcode, Operation, Ternary, Unary};
 
-use crate::build::Builder;
+use crate::build::{Builder, fold};
 use crate::function::{Function, Type, Value};
 
 /// The stamp of constants, which belong to no trace.
@@ -91,11 +91,23 @@ fn join(numbers: &[Traced]) -> u32 {
 #[track_caller]
 fn record<O: Operation>(op: O, value: f64, operands: &[Traced]) -> Traced {
     let stamp = join(operands);
-    if stamp == NO_STAMP && operands.iter().all(|x| !x.rounded) {
-        // Outside of every trace, or among constants: a plain number. What is not exact is rounded.
-        return Traced::fixed(value, !is_exact(O::INFO.opcode));
+    if stamp == NO_STAMP {
+        let plain = operands.iter().all(|x| !x.rounded);
+        let mut numbers = [0.0; 3];
+        for (number, x) in numbers.iter_mut().zip(operands) {
+            *number = x.value;
+        }
+        let code = O::INFO.opcode;
+        let exact = plain && fold(code, &numbers[..operands.len()], Type::F64).is_some();
+        // What is rounded to the nearest number is known as such. What a function makes of constants may
+        // be off by more, so it is left to what runs the trace.
+        let nearest =
+            matches!(code, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Div | Opcode::Sqrt);
+        if exact || (plain && nearest) || innermost().is_none() {
+            return Traced::fixed(value, !exact);
+        }
     }
-    let stamp = if stamp == NO_STAMP { innermost() } else { stamp };
+    let stamp = if stamp == NO_STAMP { innermost().unwrap_or(NO_STAMP) } else { stamp };
     let id = with(stamp, |trace| {
         let mut places = [Value(0); 3];
         for (place, x) in places.iter_mut().zip(operands) {
@@ -106,19 +118,9 @@ fn record<O: Operation>(op: O, value: f64, operands: &[Traced]) -> Traced {
     Traced { value, id: id.0, stamp, rounded: false }
 }
 
-/// Operations on constants that lose nothing.
-fn is_exact(code: Opcode) -> bool {
-    matches!(code, Opcode::Neg | Opcode::Abs)
-}
-
-/// The stamp of the trace that constants go to.
-#[track_caller]
-fn innermost() -> u32 {
-    let at = Location::caller();
-    TRACES.with_borrow(|traces| match traces.last() {
-        Some(trace) => trace.stamp,
-        None => raise(Fault::MixedTraces { at }),
-    })
+/// The stamp of the trace that constants go to, if one is being made.
+fn innermost() -> Option<u32> {
+    TRACES.with_borrow(|traces| traces.last().map(|trace| trace.stamp))
 }
 
 impl Lift for Traced {

@@ -185,6 +185,26 @@ fn a_trace_of_ordinary_code_runs_on_every_number() {
 }
 
 #[test]
+fn constants_keep_their_bounds() {
+    use cotangent_ir::Traced;
+    let f = trace("f", 1, |x| {
+        let third = Traced::from(1.0) / 3.0;
+        let e = Traced::from(1.0).exp();
+        vec![x[0] * third, x[0] * e, x[0] * (Traced::from(2.0) + 0.5)]
+    })
+    .unwrap();
+    assert!(f.to_string().contains("~0.3333333333333333"), "{f}");
+    assert!(f.to_string().contains("exp 1.0"), "{f}");
+    assert!(f.to_string().contains("2.5"), "{f}");
+    let bounds = f.run(&[Interval::new(1.0, 1.0)]).unwrap();
+    assert!(bounds[0].low() < bounds[0].high() && bounds[1].contains(std::f64::consts::E));
+    assert_eq!((bounds[2].low(), bounds[2].high()), (2.5, 2.5));
+    assert_eq!(f.run(&[1.0]).unwrap(), [1.0 / 3.0, 1.0_f64.exp(), 2.5]);
+    // Outside of every trace they are plain numbers.
+    assert_eq!(((Traced::from(1.0) / 3.0) * 3.0).value(), 1.0);
+}
+
+#[test]
 fn branches_are_guards_at_a_point_and_errors_without() {
     let body =
         |x: &[cotangent_ir::Traced]| vec![if x[0] > x[1] { x[0] * x[1] } else { x[1] - x[0] }];
