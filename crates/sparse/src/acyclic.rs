@@ -90,25 +90,34 @@ pub(crate) fn color(
     (colors, trees(graph, &mut forest))
 }
 
-/// Sets of edges, joined by size with paths halved.
+/// Sets of edges, joined by size with paths halved. A root has its size instead of a parent.
 struct Forest {
     parent: Vec<u32>,
-    size: Vec<u32>,
+    sets: usize,
 }
+
+/// Marks a size.
+const ROOT: u32 = 1 << 31;
 
 impl Forest {
     fn new(n: usize) -> Self {
-        Forest { parent: (0..n as u32).collect(), size: vec![1; n] }
+        Forest { parent: vec![ROOT | 1; n], sets: n }
     }
 
     #[inline]
     fn find(&mut self, mut e: u32) -> u32 {
-        while self.parent[e as usize] != e {
-            let above = self.parent[self.parent[e as usize] as usize];
-            self.parent[e as usize] = above;
-            e = above;
+        loop {
+            let above = self.parent[e as usize];
+            if above & ROOT != 0 {
+                return e;
+            }
+            let next = self.parent[above as usize];
+            if next & ROOT != 0 {
+                return above;
+            }
+            self.parent[e as usize] = next;
+            e = next;
         }
-        e
     }
 
     fn join(&mut self, a: u32, b: u32) {
@@ -116,73 +125,72 @@ impl Forest {
         if a == b {
             return;
         }
-        if self.size[a as usize] < self.size[b as usize] {
+        if self.parent[a as usize] < self.parent[b as usize] {
             std::mem::swap(&mut a, &mut b);
         }
+        self.parent[a as usize] += self.parent[b as usize] & !ROOT;
         self.parent[b as usize] = a;
-        self.size[a as usize] += self.size[b as usize];
+        self.sets -= 1;
     }
 }
 
-/// The steps of all trees: leaves are cut off until nothing is left.
+/// The steps of all trees: leaves are cut off until nothing is left. Few lists and of known lengths: for
+/// a small matrix making them is most of the work.
 fn trees(graph: &Adjacency, forest: &mut Forest) -> Trees {
-    let n = graph.len();
-    // Trees are numbered as their first edges are.
-    let mut number = vec![NONE; graph.edges];
-    let mut start = vec![0u32];
-    let mut tree_of = vec![0u32; graph.edges];
+    // Trees are numbered as their first edges are. Counts go two places up, so that filling turns starts
+    // into ends in place.
+    let mut tree_of = vec![NONE; graph.edges];
+    let mut start = vec![0u32; forest.sets + 2];
+    let mut count = 0;
     for edge in 0..graph.edges as u32 {
         let root = forest.find(edge) as usize;
-        if number[root] == NONE {
-            number[root] = (start.len() - 1) as u32;
-            start.push(0);
+        if tree_of[root] == NONE {
+            tree_of[root] = count;
+            count += 1;
         }
-        tree_of[edge as usize] = number[root];
-        start[number[root] as usize + 1] += 1;
+        tree_of[edge as usize] = tree_of[root];
+        start[tree_of[root] as usize + 2] += 1;
     }
-    for t in 1..start.len() {
+    for t in 2..start.len() {
         start[t] += start[t - 1];
     }
-    let mut next = start.clone();
     let mut ends = vec![(0u32, 0u32, 0u32); graph.edges];
-    for v in 0..n as u32 {
+    for v in 0..graph.len() as u32 {
         for &(w, edge) in graph.of(v).iter().filter(|(w, _)| *w > v) {
-            let place = &mut next[tree_of[edge as usize] as usize];
+            let place = &mut start[tree_of[edge as usize] as usize + 1];
             ends[*place as usize] = (v, w, edge);
             *place += 1;
         }
     }
-    // Of the neighbours and edges of a vertex in a tree, the exclusive or is kept: when one is left, it
-    // is that one.
-    let (mut degree, mut around) = (vec![0u32; n], vec![(0u32, 0u32); n]);
+    start.truncate(forest.sets + 1);
+    // Of a vertex in a tree: its degree, and the exclusive or of its neighbours and edges: when one is left,
+    // it is that one.
+    let mut around = vec![(0u32, 0u32, 0u32); graph.len()];
     let mut steps = Vec::with_capacity(graph.edges);
-    let mut leaves = Vec::new();
-    for t in 0..start.len() - 1 {
+    let mut leaves = Vec::with_capacity(graph.len());
+    for t in 0..forest.sets {
         let edges = &ends[start[t] as usize..start[t + 1] as usize];
         for &(a, b, edge) in edges {
             for (v, w) in [(a, b), (b, a)] {
-                degree[v as usize] += 1;
                 let around = &mut around[v as usize];
-                *around = (around.0 ^ w, around.1 ^ edge);
+                *around = (around.0 + 1, around.1 ^ w, around.2 ^ edge);
             }
         }
         leaves.clear();
         for &(a, b, _) in edges {
-            leaves.extend([a, b].into_iter().filter(|v| degree[*v as usize] == 1));
+            leaves.extend([a, b].into_iter().filter(|v| around[*v as usize].0 == 1));
         }
         let mut done = 0;
         while let Some(&leaf) = leaves.get(done) {
             done += 1;
-            if degree[leaf as usize] == 0 {
+            let (degree, parent, edge) = std::mem::take(&mut around[leaf as usize]);
+            if degree == 0 {
                 continue;
             }
-            let (parent, edge) = std::mem::take(&mut around[leaf as usize]);
-            degree[leaf as usize] = 0;
             steps.push((leaf, parent, edge));
             let above = &mut around[parent as usize];
-            *above = (above.0 ^ leaf, above.1 ^ edge);
-            degree[parent as usize] -= 1;
-            if degree[parent as usize] == 1 {
+            *above = (above.0 - 1, above.1 ^ leaf, above.2 ^ edge);
+            if above.0 == 1 {
                 leaves.push(parent);
             }
         }

@@ -298,6 +298,19 @@ impl Plan {
         }
     }
 
+    /// Writes the vectors of all directions into zeros, one after the other: those of the column colours,
+    /// each as long as there are columns, and those of the row colours, each as long as there are rows.
+    ///
+    /// # Panics
+    /// If a slice is shorter than all its vectors.
+    pub fn seed_all<T: Entry>(&self, one: T, columns: &mut [T], rows: &mut [T]) {
+        for (vectors, colors) in [(columns, &self.columns), (rows, &self.rows)] {
+            for (v, color) in colors.iter().enumerate().filter(|(_, color)| **color > 0) {
+                vectors[(*color as usize - 1) * colors.len() + v] = one;
+            }
+        }
+    }
+
     /// Room for a decompression by substitution.
     pub fn scratch<T: Entry>(&self) -> Vec<T> {
         vec![T::default(); if self.steps.is_empty() { 0 } else { self.nrows + self.ncols }]

@@ -63,9 +63,7 @@ where
     let n = sizes.inputs;
     // One product at least: the gradient is wanted even if there is no entry.
     let mut tangents = vec![T::zero(); directions * n];
-    for (direction, tangent) in plan.all_directions().zip(tangents.chunks_mut(n)) {
-        plan.seed(direction, T::one(), tangent);
-    }
+    plan.seed_all(T::one(), &mut tangents, &mut []);
     let prepared = Prepared::new(engine, at);
     Ok(PreparedSparseHessian { prepared, pattern: Arc::new(pattern), plan, choice, tangents })
 }

@@ -60,7 +60,7 @@ where
     let directions = choice.coloring.column_count().max(1);
     let engine = backend.inner.engine(f, Sizes { directions, ..sizes }, at)?;
     Ok(PreparedSparseJacobian {
-        seeds: Seeds::new(&plan, sizes.inputs, sizes.outputs),
+        seeds: Seeds::new(&plan, &choice.coloring, sizes.inputs, sizes.outputs),
         prepared: Prepared::new(engine, at),
         pattern: Arc::new(pattern),
         plan,
@@ -76,21 +76,17 @@ struct Seeds<T> {
 }
 
 impl<T: Real> Seeds<T> {
-    fn new(plan: &Plan, inputs: usize, outputs: usize) -> Self {
-        let mut seeds = Seeds { tangents: Vec::new(), cotangents: Vec::new() };
-        for direction in plan.all_directions() {
-            let (all, length) = match direction {
-                cotangent_sparse::Direction::Column(_) => (&mut seeds.tangents, inputs),
-                cotangent_sparse::Direction::Row(_) => (&mut seeds.cotangents, outputs),
-            };
-            let start = all.len();
-            all.resize(start + length, T::zero());
-            plan.seed(direction, T::one(), &mut all[start..]);
-        }
-        if seeds.tangents.is_empty() && seeds.cotangents.is_empty() {
+    fn new(plan: &Plan, coloring: &Coloring, inputs: usize, outputs: usize) -> Self {
+        let (mut columns, rows) = (coloring.column_count(), coloring.row_count());
+        if columns + rows == 0 {
             // No entry at all: the values are wanted all the same.
-            seeds.tangents.resize(inputs, T::zero());
+            columns = 1;
         }
+        let mut seeds = Seeds {
+            tangents: vec![T::zero(); columns * inputs],
+            cotangents: vec![T::zero(); rows * outputs],
+        };
+        plan.seed_all(T::one(), &mut seeds.tangents, &mut seeds.cotangents);
         seeds
     }
 }

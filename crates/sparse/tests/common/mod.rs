@@ -54,6 +54,19 @@ pub fn examine(pattern: &Pattern, coloring: &Coloring, rng: &mut fastrand::Rng) 
     let exact =
         !matches!(problem, Problem::Symmetric(Substitution) | Problem::Bidirectional(Substitution));
     let plan = Plan::new(pattern, coloring).unwrap();
+    let (m, n) = (pattern.nrows(), pattern.ncols());
+    let mut columns = vec![0.0; coloring.column_count() * n];
+    let mut rows = vec![0.0; coloring.row_count() * m];
+    plan.seed_all(1.0, &mut columns, &mut rows);
+    for direction in plan.all_directions() {
+        let (all, length, color) = match direction {
+            Direction::Column(color) => (&columns, n, color),
+            Direction::Row(color) => (&rows, m, color),
+        };
+        let mut one = vec![f64::NAN; length];
+        plan.seed(direction, 1.0, &mut one);
+        assert_eq!(one, all[(color - 1) * length..color * length]);
+    }
     let mut scratch = plan.scratch();
     // Twice, with other values: nothing is left behind.
     for _ in 0..2 {
