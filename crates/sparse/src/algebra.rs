@@ -90,13 +90,19 @@ impl<I: Index> Pattern<I> {
     /// A number that identifies the pattern: equal patterns have equal ones, whatever their
     /// indices, on every machine and in every run, and different patterns nearly always different ones.
     pub fn fingerprint(&self) -> u64 {
-        let mut hash = 0u64;
-        let sizes = [self.nrows(), self.ncols()].into_iter();
-        let indices = self.col_ptr().iter().chain(self.row_idx()).map(|i| i.at());
-        for number in sizes.chain(indices) {
-            hash = (hash.rotate_left(5) ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mix = |hash: u64, number: u64| {
+            (hash.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        };
+        // Four at a time: one chain of products would wait for itself.
+        let mut lanes = [self.nrows() as u64, self.ncols() as u64, self.nnz() as u64, 0];
+        for list in [self.col_ptr(), self.row_idx()] {
+            for four in list.chunks(4) {
+                for (lane, index) in lanes.iter_mut().zip(four) {
+                    *lane = mix(*lane, index.at() as u64);
+                }
+            }
         }
-        hash
+        lanes.into_iter().fold(0, |hash, lane| mix(hash, lane) ^ (lane >> 32))
     }
 }
 

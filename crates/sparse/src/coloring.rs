@@ -163,7 +163,8 @@ impl Coloring {
             Problem::Row => (vec![0; n], colors.to_vec()),
             Problem::Column => (colors.to_vec(), vec![0; m]),
             Problem::Symmetric(_) => {
-                check_symmetric(pattern)?;
+                // What is wrong with the pattern comes before what is wrong with the colours.
+                Adjacency::symmetric(pattern)?;
                 (colors.to_vec(), vec![0; m])
             }
             Problem::Bidirectional(_) => return Err(ColoringError::OneSided),
@@ -296,7 +297,7 @@ fn symmetric_recovery<I: Index>(
     colors: &[u32],
     decompression: Decompression,
 ) -> Result<Recovery, ColoringError> {
-    let graph = Adjacency::symmetric(pattern);
+    let graph = Adjacency::symmetric(pattern)?;
     // Colours can determine the entries without being a star or an acyclic colouring, if the diagonal has
     // gaps; there are then no stars or trees to read them from.
     for v in 0..graph.len() as u32 {
@@ -357,17 +358,4 @@ pub(crate) fn check_size<I: Index>(pattern: &Pattern<I>) -> Result<(), ColoringE
         return Err(ColoringError::TooLarge { nnz: pattern.nnz(), vertices });
     }
     Ok(())
-}
-
-pub(crate) fn check_symmetric<I: Index>(pattern: &Pattern<I>) -> Result<(), ColoringError> {
-    let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
-    if nrows != ncols {
-        return Err(ColoringError::NotSquare { nrows, ncols });
-    }
-    if pattern.is_symmetric() {
-        return Ok(());
-    }
-    let lonely = pattern.entries().find(|(i, j)| !pattern.contains(*j, *i));
-    let (row, column) = lonely.unwrap_or((0, 0));
-    Err(ColoringError::NotSymmetric { row, column })
 }

@@ -1,6 +1,6 @@
 //! Plain colourings of a symmetric pattern as a graph: vertices that are near each other differ.
 
-use crate::coloring::{ColoringError, check_size, check_symmetric, most};
+use crate::coloring::{ColoringError, check_size, most};
 use crate::graph::Adjacency;
 use crate::order::permutation;
 use crate::partial::smallest;
@@ -37,8 +37,7 @@ impl Greedy {
         distance: Distance,
     ) -> Result<Vec<u32>, ColoringError> {
         check_size(pattern)?;
-        check_symmetric(pattern)?;
-        let graph = Adjacency::symmetric(pattern);
+        let graph = Adjacency::symmetric(pattern)?;
         let mut best: Option<Vec<u32>> = None;
         for order in &self.orders {
             let sequence = permutation(&graph, order, self.ties)

@@ -1,6 +1,6 @@
 //! The fewest colours, by branch and bound: for small patterns, and to judge greedy colourings by.
 
-use crate::coloring::{Coloring, ColoringError, check_symmetric};
+use crate::coloring::{Coloring, ColoringError};
 use crate::graph::{Adjacency, Bipartite, Lists};
 use crate::order::{Neighbours, Stamps};
 use crate::{Decompression, Greedy, Index, Pattern, Problem};
@@ -67,12 +67,11 @@ impl Exact {
                 (near(&Bipartite::new(pattern).transposed()), Rule::Proper, &start.rows)
             }
             Problem::Symmetric(decompression) => {
-                check_symmetric(pattern)?;
                 let rule = match decompression {
                     Decompression::Direct => Rule::Star,
                     Decompression::Substitution => Rule::Acyclic,
                 };
-                (near(&Adjacency::symmetric(pattern)), rule, &start.columns)
+                (near(&Adjacency::symmetric(pattern)?), rule, &start.columns)
             }
             Problem::Bidirectional(Decompression::Direct) => {
                 let mut search = Both::new(pattern, &start, self.steps);

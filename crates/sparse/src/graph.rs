@@ -1,6 +1,6 @@
 //! Patterns as graphs: what colourings and orders walk along. Vertices and edges are `u32`.
 
-use crate::{Index, Pattern};
+use crate::{ColoringError, Index, Pattern};
 
 /// Lists of neighbours, one after the other.
 #[derive(Clone, Debug)]
@@ -94,29 +94,41 @@ impl Adjacency {
     }
 
     /// The graph of a symmetric matrix. Edges are numbered as the entries below the diagonal stand,
-    /// column by column.
-    pub(crate) fn symmetric<I: Index>(pattern: &Pattern<I>) -> Self {
-        let n = pattern.ncols();
+    /// column by column. That the pattern is symmetric is seen on the way.
+    pub(crate) fn symmetric<I: Index>(pattern: &Pattern<I>) -> Result<Self, ColoringError> {
+        let (nrows, n) = (pattern.nrows(), pattern.ncols());
+        if nrows != n {
+            return Err(ColoringError::NotSquare { nrows, ncols: n });
+        }
+        let lonely = |row, column| Err(ColoringError::NotSymmetric { row, column });
         let mut start = Vec::with_capacity(n + 1);
         start.push(0u32);
         let mut items: Vec<(u32, u32)> = Vec::with_capacity(pattern.nnz());
         let mut edges = 0;
         // In each list, the first neighbour below the diagonal whose mirror image has not been met.
-        let mut below = vec![0usize; n];
+        let mut below = vec![0u32; n];
         for j in 0..n {
             let rows = pattern.column(j);
-            for i in rows.iter().map(|i| i.at()).take_while(|i| *i < j) {
-                items.push((i as u32, items[below[i]].1));
+            let diagonal = rows.partition_point(|i| i.at() < j);
+            for i in rows[..diagonal].iter().map(|i| i.at()) {
+                let mirror = below[i] as usize;
+                if mirror >= start[i + 1] as usize || items[mirror].0 as usize != j {
+                    return lonely(i, j);
+                }
+                items.push((i as u32, items[mirror].1));
                 below[i] += 1;
             }
-            below[j] = items.len();
-            for i in rows.iter().map(|i| i.at()).filter(|i| *i > j) {
+            below[j] = items.len() as u32;
+            for i in rows[diagonal..].iter().map(|i| i.at()).filter(|i| *i > j) {
                 items.push((i as u32, edges));
                 edges += 1;
             }
             start.push(items.len() as u32);
         }
-        Adjacency { start, items, edges: edges as usize }
+        match (0..n).find(|j| below[*j] != start[j + 1]) {
+            Some(j) => lonely(items[below[j] as usize].0 as usize, j),
+            None => Ok(Adjacency { start, items, edges: edges as usize }),
+        }
     }
 
     /// The graph of [0 Aᵀ; A 0]: the vertices are the columns, then the rows; edge k is entry k.
@@ -156,7 +168,7 @@ mod tests {
                     Pattern::from_entries(5, 5, p.entries().chain(p.transpose().entries()))
                 })
                 .unwrap();
-        let graph = Adjacency::symmetric(&pattern);
+        let graph = Adjacency::symmetric(&pattern).unwrap();
         assert_eq!(graph.edges, 5);
         for v in 0..5 {
             for (w, e) in graph.of(v) {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::acyclic;
-use crate::coloring::{Coloring, ColoringError, Recovery, check_size, check_symmetric};
+use crate::coloring::{Coloring, ColoringError, Recovery, check_size};
 use crate::graph::{Adjacency, Bipartite};
 use crate::neutral::close_gaps;
 use crate::order::{Neighbours, Order, Ties, permutation};
@@ -77,10 +77,7 @@ impl Greedy {
         let found = match problem {
             Problem::Column => permutation(&Bipartite::new(pattern), order, self.ties),
             Problem::Row => permutation(&Bipartite::new(pattern).transposed(), order, self.ties),
-            Problem::Symmetric(_) => {
-                check_symmetric(pattern)?;
-                permutation(&Adjacency::symmetric(pattern), order, self.ties)
-            }
+            Problem::Symmetric(_) => permutation(&Adjacency::symmetric(pattern)?, order, self.ties),
             Problem::Bidirectional(_) => {
                 permutation(&Adjacency::augmented(pattern), order, self.ties)
             }
@@ -124,8 +121,7 @@ impl Greedy {
                 })
             }
             Problem::Symmetric(_) => {
-                check_symmetric(pattern)?;
-                self.best(&Adjacency::symmetric(pattern), weigh, |graph, order| {
+                self.best(&Adjacency::symmetric(pattern)?, weigh, |graph, order| {
                     self.two_colored(pattern, problem, graph, order, None)
                 })
             }

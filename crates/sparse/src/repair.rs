@@ -81,7 +81,7 @@ impl Greedy {
                 Coloring::new(problem, columns, rows, recovery, &pattern)
             }
             (Recovery::Stars(_) | Recovery::Trees(_), Problem::Symmetric(_)) => {
-                let graph = Adjacency::symmetric(&pattern);
+                let graph = Adjacency::symmetric(&pattern)?;
                 let edges =
                     fresh.iter().filter(|(i, j)| i > j).map(|(i, j)| (*i as u32, *j as u32));
                 greedy.recolor(&pattern, problem, &graph, &coloring.columns, edges)
