@@ -40,12 +40,10 @@ pub(crate) fn color(
     graph: &Adjacency,
     order: &[u32],
     wanted: Option<Wanted<'_>>,
-) -> (Vec<u32>, Trees) {
+) -> (Vec<u32>, Forest) {
     let mut colors = vec![0u32; graph.len()];
     let mut forbidden = vec![NONE; room(wanted)];
     let mut first = vec![(NONE, NONE); room(wanted)];
-    // By tree: the vertex being coloured, and the neighbour through which it first met the tree.
-    let mut visits = vec![(NONE, NONE); graph.edges];
     let mut forest = Forest::new(graph.edges);
     for (place, &v) in order.iter().enumerate() {
         for &(w, _) in graph.of(v) {
@@ -58,11 +56,11 @@ pub(crate) fn color(
                     continue;
                 }
                 let tree = forest.find(edge) as usize;
-                match visits[tree] {
+                match &mut forest.edges[tree] {
                     // Through two neighbours: with this colour v would close a cycle.
-                    (p, q) if p == v && q != w => forbidden[color] = v,
-                    (p, _) if p == v => {}
-                    _ => visits[tree] = (v, w),
+                    Edge { by, from, .. } if *by == v && *from != w => forbidden[color] = v,
+                    Edge { by, .. } if *by == v => {}
+                    edge => (edge.by, edge.from) = (v, w),
                 }
             }
         }
@@ -87,12 +85,25 @@ pub(crate) fn color(
             }
         }
     }
-    (colors, trees(graph, &mut forest))
+    (colors, forest)
 }
 
-/// Sets of edges, joined by size with paths halved. A root has its size instead of a parent.
-struct Forest {
-    parent: Vec<u32>,
+/// An edge among the sets of edges.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    /// Another edge of the set; of a root, the size of the set instead.
+    parent: u32,
+    /// Of a root: the vertex that last met the set.
+    by: u32,
+    /// The neighbour through which it first did.
+    from: u32,
+}
+
+/// The two-coloured trees as sets of edges, joined by size with paths halved. Colouring needs no more; the
+/// steps are laid out for who reads entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Forest {
+    edges: Vec<Edge>,
     sets: usize,
 }
 
@@ -101,21 +112,21 @@ const ROOT: u32 = 1 << 31;
 
 impl Forest {
     fn new(n: usize) -> Self {
-        Forest { parent: vec![ROOT | 1; n], sets: n }
+        Forest { edges: vec![Edge { parent: ROOT | 1, by: NONE, from: NONE }; n], sets: n }
     }
 
     #[inline]
     fn find(&mut self, mut e: u32) -> u32 {
         loop {
-            let above = self.parent[e as usize];
+            let above = self.edges[e as usize].parent;
             if above & ROOT != 0 {
                 return e;
             }
-            let next = self.parent[above as usize];
+            let next = self.edges[above as usize].parent;
             if next & ROOT != 0 {
                 return above;
             }
-            self.parent[e as usize] = next;
+            self.edges[e as usize].parent = next;
             e = next;
         }
     }
@@ -125,75 +136,80 @@ impl Forest {
         if a == b {
             return;
         }
-        if self.parent[a as usize] < self.parent[b as usize] {
+        if self.edges[a as usize].parent < self.edges[b as usize].parent {
             std::mem::swap(&mut a, &mut b);
         }
-        self.parent[a as usize] += self.parent[b as usize] & !ROOT;
-        self.parent[b as usize] = a;
+        self.edges[a as usize].parent += self.edges[b as usize].parent & !ROOT;
+        self.edges[b as usize].parent = a;
         self.sets -= 1;
     }
-}
 
-/// The steps of all trees: leaves are cut off until nothing is left. Few lists and of known lengths: for
-/// a small matrix making them is most of the work.
-fn trees(graph: &Adjacency, forest: &mut Forest) -> Trees {
-    // Trees are numbered as their first edges are. Counts go two places up, so that filling turns starts
-    // into ends in place.
-    let mut tree_of = vec![NONE; graph.edges];
-    let mut start = vec![0u32; forest.sets + 2];
-    let mut count = 0;
-    for edge in 0..graph.edges as u32 {
-        let root = forest.find(edge) as usize;
-        if tree_of[root] == NONE {
-            tree_of[root] = count;
-            count += 1;
+    /// The steps of all trees, given the ends of the edges as they are numbered: leaves are cut off until
+    /// nothing is left. Few lists and of known lengths: for a small matrix making them is most of the work.
+    pub(crate) fn trees(
+        mut self,
+        vertices: usize,
+        edges: impl Iterator<Item = (u32, u32)>,
+    ) -> Trees {
+        // Trees are numbered as their first edges are. Counts go two places up, so that filling turns
+        // starts into ends in place.
+        self.edges.iter_mut().for_each(|edge| edge.by = NONE);
+        let mut start = vec![0u32; self.sets + 2];
+        let mut count = 0;
+        for edge in 0..self.edges.len() {
+            let root = self.find(edge as u32) as usize;
+            if self.edges[root].by == NONE {
+                self.edges[root].by = count;
+                count += 1;
+            }
+            let tree = self.edges[root].by;
+            self.edges[edge].by = tree;
+            start[tree as usize + 2] += 1;
         }
-        tree_of[edge as usize] = tree_of[root];
-        start[tree_of[root] as usize + 2] += 1;
-    }
-    for t in 2..start.len() {
-        start[t] += start[t - 1];
-    }
-    let mut ends = vec![(0u32, 0u32, 0u32); graph.edges];
-    for v in 0..graph.len() as u32 {
-        for &(w, edge) in graph.of(v).iter().filter(|(w, _)| *w > v) {
-            let place = &mut start[tree_of[edge as usize] as usize + 1];
-            ends[*place as usize] = (v, w, edge);
+        for t in 2..start.len() {
+            start[t] += start[t - 1];
+        }
+        let mut ends = vec![(0u32, 0u32, 0u32); self.edges.len()];
+        for (edge, (v, w)) in edges.enumerate() {
+            let place = &mut start[self.edges[edge].by as usize + 1];
+            ends[*place as usize] = (v, w, edge as u32);
             *place += 1;
         }
+        start.truncate(self.sets + 1);
+        // Of a vertex in a tree: its degree, and the exclusive or of its neighbours and edges: when one is
+        // left, it is that one.
+        let mut around = vec![(0u32, 0u32, 0u32); vertices];
+        // A leaf stands here before it is cut; the root of a tree is met last and is none.
+        let mut steps = Vec::with_capacity(self.edges.len() + 1);
+        for t in 0..self.sets {
+            let edges = &ends[start[t] as usize..start[t + 1] as usize];
+            for &(a, b, edge) in edges {
+                for (v, w) in [(a, b), (b, a)] {
+                    let around = &mut around[v as usize];
+                    *around = (around.0 + 1, around.1 ^ w, around.2 ^ edge);
+                }
+            }
+            let mut done = steps.len();
+            for &(a, b, _) in edges {
+                let leaves = [a, b].into_iter().filter(|v| around[*v as usize].0 == 1);
+                steps.extend(leaves.map(|leaf| (leaf, NONE, NONE)));
+            }
+            while let Some(step) = steps.get_mut(done) {
+                let leaf = step.0;
+                let (degree, parent, edge) = std::mem::take(&mut around[leaf as usize]);
+                if degree == 0 {
+                    steps.truncate(done);
+                    break;
+                }
+                *step = (leaf, parent, edge);
+                done += 1;
+                let above = &mut around[parent as usize];
+                *above = (above.0 - 1, above.1 ^ leaf, above.2 ^ edge);
+                if above.0 == 1 {
+                    steps.push((parent, NONE, NONE));
+                }
+            }
+        }
+        Trees { start, steps }
     }
-    start.truncate(forest.sets + 1);
-    // Of a vertex in a tree: its degree, and the exclusive or of its neighbours and edges: when one is left,
-    // it is that one.
-    let mut around = vec![(0u32, 0u32, 0u32); graph.len()];
-    let mut steps = Vec::with_capacity(graph.edges);
-    let mut leaves = Vec::with_capacity(graph.len());
-    for t in 0..forest.sets {
-        let edges = &ends[start[t] as usize..start[t + 1] as usize];
-        for &(a, b, edge) in edges {
-            for (v, w) in [(a, b), (b, a)] {
-                let around = &mut around[v as usize];
-                *around = (around.0 + 1, around.1 ^ w, around.2 ^ edge);
-            }
-        }
-        leaves.clear();
-        for &(a, b, _) in edges {
-            leaves.extend([a, b].into_iter().filter(|v| around[*v as usize].0 == 1));
-        }
-        let mut done = 0;
-        while let Some(&leaf) = leaves.get(done) {
-            done += 1;
-            let (degree, parent, edge) = std::mem::take(&mut around[leaf as usize]);
-            if degree == 0 {
-                continue;
-            }
-            steps.push((leaf, parent, edge));
-            let above = &mut around[parent as usize];
-            *above = (above.0 - 1, above.1 ^ leaf, above.2 ^ edge);
-            if above.0 == 1 {
-                leaves.push(parent);
-            }
-        }
-    }
-    Trees { start, steps }
 }

@@ -1,7 +1,7 @@
 //! Colourings of the rows and columns of a pattern.
 
-use crate::acyclic::{self, Trees};
-use crate::graph::Adjacency;
+use crate::acyclic::{self, Forest, Trees};
+use crate::graph::{Adjacency, edge_ends};
 use crate::order::Order;
 use crate::star::{self, Stars};
 use crate::wanted::Wanted;
@@ -115,6 +115,8 @@ pub(crate) enum Recovery {
     Sides(Vec<bool>),
     Stars(Stars),
     Trees(Trees),
+    /// Trees whose steps are not laid out yet.
+    Forest(Forest),
 }
 
 /// Colours of the rows and columns of a pattern. Colours count from 1; 0 is neutral: not needed.
@@ -314,7 +316,8 @@ fn symmetric_recovery<I: Index>(
             Recovery::Stars(star::color(&graph, &order, Some(Wanted::all(colors))).1)
         }
         Decompression::Substitution => {
-            let trees = acyclic::color(&graph, &order, Some(Wanted::all(colors))).1;
+            let (_, forest) = acyclic::color(&graph, &order, Some(Wanted::all(colors)));
+            let trees = forest.trees(graph.len(), edge_ends(pattern, true));
             if trees.steps.len() != graph.edges {
                 let (row, column) = pattern.entries().next().unwrap_or((0, 0));
                 return Err(ColoringError::Given(crate::Invalid::Unreachable { row, column }));

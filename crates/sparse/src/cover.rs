@@ -24,18 +24,18 @@ impl Cover {
 /// The best cover that takes the rows above some degree, if it weighs less than `least`.
 pub(crate) fn densest_rows(graph: &Bipartite, mut least: f64, weigh: Weigh<'_>) -> Option<Cover> {
     let degree = |lists: &Lists, v: u32| lists.of(v).len();
-    let mut by_degree: Vec<u32> = (0..graph.rows.len() as u32).collect();
-    by_degree.sort_by_key(|row| (std::cmp::Reverse(degree(&graph.rows, *row)), *row));
+    let mut by_degree: Vec<u32> = (0..graph.nrows() as u32).collect();
+    by_degree.sort_by_key(|row| (std::cmp::Reverse(degree(graph.rows(), *row)), *row));
     // By the number of dense rows: the least that it may weigh, by the largest degree of the rows that
     // are left and the largest degree of a column within the dense rows.
     let mut bounds = Vec::new();
     let (mut within, mut most) = (vec![0usize; graph.columns.len()], 0);
     for (dense, row) in by_degree.iter().enumerate() {
-        let left = degree(&graph.rows, *row);
-        if dense == 0 || left < degree(&graph.rows, by_degree[dense - 1]) {
+        let left = degree(graph.rows(), *row);
+        if dense == 0 || left < degree(graph.rows(), by_degree[dense - 1]) {
             bounds.push((weigh(left, most), dense));
         }
-        for column in graph.rows.of(*row) {
+        for column in graph.rows().of(*row) {
             within[*column as usize] += 1;
             most = most.max(within[*column as usize]);
         }
@@ -59,11 +59,11 @@ pub(crate) fn densest_rows(graph: &Bipartite, mut least: f64, weigh: Weigh<'_>) 
 }
 
 fn with_dense(graph: &Bipartite, dense: &[u32]) -> Cover {
-    let mut is_dense = vec![false; graph.rows.len()];
+    let mut is_dense = vec![false; graph.nrows()];
     for row in dense {
         is_dense[*row as usize] = true;
     }
     let columns = partial::color_without(graph, &is_dense);
-    let rows = partial::color_some(&graph.rows, &graph.columns, dense);
+    let rows = partial::color_some(graph.rows(), (graph.columns.len(), || &graph.columns), dense);
     Cover { columns, rows }
 }

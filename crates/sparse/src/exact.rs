@@ -223,7 +223,8 @@ struct Both {
 impl Both {
     fn new<I: Index>(pattern: &Pattern<I>, start: &Coloring, steps: u64) -> Self {
         let n = pattern.ncols();
-        let Bipartite { columns, rows } = Bipartite::new(pattern);
+        let graph = Bipartite::new(pattern);
+        let (columns, rows) = (&graph.columns, graph.rows());
         let nnz = pattern.nnz() as u32;
         let lists = Lists {
             start: columns
@@ -232,7 +233,12 @@ impl Both {
                 .copied()
                 .chain(rows.start[1..].iter().map(|s| s + nnz))
                 .collect(),
-            items: columns.items.iter().map(|i| i + n as u32).chain(rows.items).collect(),
+            items: columns
+                .items
+                .iter()
+                .map(|i| i + n as u32)
+                .chain(rows.items.iter().copied())
+                .collect(),
         };
         let mut order: Vec<u32> = (0..lists.len() as u32).collect();
         order.sort_by_key(|v| std::cmp::Reverse(lists.of(*v).len()));

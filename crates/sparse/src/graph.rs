@@ -1,5 +1,7 @@
 //! Patterns as graphs: what colourings and orders walk along. Vertices and edges are `u32`.
 
+use std::sync::OnceLock;
+
 use crate::{ColoringError, Index, Pattern};
 
 /// Lists of neighbours, one after the other.
@@ -53,21 +55,42 @@ impl Lists {
 pub(crate) struct Bipartite {
     /// The rows of each column.
     pub(crate) columns: Lists,
-    /// The columns of each row.
-    pub(crate) rows: Lists,
+    /// The columns of each row, once they are asked for: natural orders of few colours do without.
+    rows: OnceLock<Lists>,
+    nrows: usize,
 }
 
 impl Bipartite {
     pub(crate) fn new<I: Index>(pattern: &Pattern<I>) -> Self {
-        let columns = Lists::columns(pattern);
-        let rows = columns.opposite(pattern.nrows());
-        Bipartite { columns, rows }
+        let (columns, nrows) = (Lists::columns(pattern), pattern.nrows());
+        Bipartite { columns, rows: OnceLock::new(), nrows }
+    }
+
+    /// The columns of each row.
+    pub(crate) fn rows(&self) -> &Lists {
+        self.rows.get_or_init(|| self.columns.opposite(self.nrows))
+    }
+
+    pub(crate) fn nrows(&self) -> usize {
+        self.nrows
     }
 
     /// The graph of the transposed matrix.
     pub(crate) fn transposed(self) -> Self {
-        Bipartite { columns: self.rows, rows: self.columns }
+        let Bipartite { columns, rows, nrows } = self;
+        let turned = rows.into_inner().unwrap_or_else(|| columns.opposite(nrows));
+        Bipartite { nrows: columns.len(), columns: turned, rows: OnceLock::from(columns) }
     }
+}
+
+/// The ends of the edges of [`Adjacency::symmetric`] or [`Adjacency::augmented`], as they are numbered.
+pub(crate) fn edge_ends<I: Index>(
+    pattern: &Pattern<I>,
+    symmetric: bool,
+) -> impl Iterator<Item = (u32, u32)> {
+    let shift = if symmetric { 0 } else { pattern.ncols() };
+    let edges = pattern.entries().filter(move |(i, j)| !symmetric || i > j);
+    edges.map(move |(i, j)| (j as u32, (shift + i) as u32))
 }
 
 /// An undirected graph without loops, whose edges are numbered.

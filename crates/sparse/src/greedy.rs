@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::acyclic;
 use crate::coloring::{Coloring, ColoringError, Recovery, check_size};
-use crate::graph::{Adjacency, Bipartite};
+use crate::graph::{Adjacency, Bipartite, edge_ends};
 use crate::neutral::close_gaps;
 use crate::order::{Neighbours, Order, Ties, permutation};
 use crate::wanted::Wanted;
@@ -189,11 +189,14 @@ impl Greedy {
                 (colors, Recovery::Stars(stars))
             }
             Decompression::Substitution => {
-                let (mut colors, mut trees) = acyclic::color(graph, order, wanted);
+                let (mut colors, forest) = acyclic::color(graph, order, wanted);
                 if self.postprocess {
+                    let mut trees = forest.trees(graph.len(), edge_ends(pattern, symmetric));
                     neutral::neutralise_trees(&mut colors, &mut trees, diagonal);
+                    (colors, Recovery::Trees(trees))
+                } else {
+                    (colors, Recovery::Forest(forest))
                 }
-                (colors, Recovery::Trees(trees))
             }
         };
         let (columns, rows) = if symmetric {

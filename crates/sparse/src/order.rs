@@ -138,8 +138,9 @@ impl Neighbours for Bipartite {
     fn each(&self, v: u32, seen: &mut Stamps, mut f: impl FnMut(u32)) {
         seen.next();
         seen.mark(v);
+        let rows = self.rows();
         for &row in self.columns.of(v) {
-            for &w in self.rows.of(row) {
+            for &w in rows.of(row) {
                 if seen.mark(w) {
                     f(w);
                 }

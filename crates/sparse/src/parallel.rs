@@ -33,7 +33,7 @@ pub(crate) fn color(graph: &Bipartite, order: &[u32]) -> Vec<u32> {
         place[*v as usize] = at as u32;
     }
     // The colours of earlier rounds, around each row.
-    let mut kept = Words::new(graph.rows.len());
+    let mut kept = Words::new(graph.nrows());
     // The block a column is in during this round.
     let mut block = vec![DONE; n];
     let mut open = order.to_vec();
@@ -45,7 +45,7 @@ pub(crate) fn color(graph: &Bipartite, order: &[u32]) -> Vec<u32> {
         let next = AtomicUsize::new(0);
         // Which thread takes a block makes no difference to it.
         rayon::broadcast(|_| {
-            let mut own = Words::new(graph.rows.len());
+            let mut own = Words::new(graph.nrows());
             let take = || open.chunks(BLOCK).nth(next.fetch_add(1, Relaxed));
             while let Some(columns) = take() {
                 round.color(columns, &mut own);
@@ -91,8 +91,9 @@ impl Round<'_> {
     /// The smallest colour of all, if it is beyond the words.
     fn beyond(&self, v: u32, forbidden: &mut Vec<u32>) -> u32 {
         let own = self.block[v as usize];
+        let rows = self.graph.rows();
         for &row in self.graph.columns.of(v) {
-            for &x in self.graph.rows.of(row) {
+            for &x in rows.of(row) {
                 let block = self.block[x as usize];
                 if block == DONE || block == own {
                     let color = self.colors[x as usize].load(Relaxed) as usize;
@@ -111,12 +112,13 @@ impl Round<'_> {
 /// The columns that share a row with an earlier one of the same colour.
 fn clashes(graph: &Bipartite, place: &[u32], colors: &[AtomicU32]) -> Vec<AtomicBool> {
     let clashing: Vec<AtomicBool> = place.iter().map(|_| AtomicBool::new(false)).collect();
-    let rows: Vec<u32> = (0..graph.rows.len() as u32).collect();
+    let lists = graph.rows();
+    let rows: Vec<u32> = (0..graph.nrows() as u32).collect();
     rows.par_chunks(ROWS).for_each(|rows| {
         // By colour: the row that last met it, and the first column of the order there.
         let mut first: Vec<(u32, u32)> = vec![(u32::MAX, 0); 64];
         for &row in rows {
-            for &v in graph.rows.of(row) {
+            for &v in lists.of(row) {
                 let color = colors[v as usize].load(Relaxed) as usize;
                 if color == 0 {
                     continue;

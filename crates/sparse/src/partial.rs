@@ -72,18 +72,24 @@ impl Words {
 /// Colours the columns in this order, each with the smallest colour that its neighbours leave
 /// (Gebremedhin, Manne, Pothen 2005, algorithm 3.2). Colours count from 1.
 pub(crate) fn color(graph: &Bipartite, order: &[u32]) -> Vec<u32> {
-    color_some(&graph.columns, &graph.rows, order)
+    color_some(&graph.columns, (graph.nrows(), || graph.rows()), order)
 }
 
-/// Colours some of the vertices, given the lists of both sides; the others stay neutral.
-pub(crate) fn color_some(own: &Lists, opposite: &Lists, order: &[u32]) -> Vec<u32> {
+/// Colours some of the vertices, given their lists and of the other side the number and what makes the
+/// lists if there are many colours; the others stay neutral.
+pub(crate) fn color_some<'g>(
+    own: &Lists,
+    (others, opposite): (usize, impl Fn() -> &'g Lists),
+    order: &[u32],
+) -> Vec<u32> {
     let mut colors = vec![0u32; own.len()];
-    let mut words = Words::new(opposite.len());
+    let mut words = Words::new(others);
     // The vertex that last forbade a colour, for colours beyond the words.
     let mut forbidden: Vec<u32> = vec![u32::MAX; IN_WORDS + 2];
     for &v in order {
         let list = own.of(v);
         colors[v as usize] = words.take(list, None).unwrap_or_else(|| {
+            let opposite = opposite();
             for &w in list {
                 for &x in opposite.of(w) {
                     // Uncoloured vertices forbid colour 0, which nobody takes.
@@ -101,11 +107,12 @@ pub(crate) fn color_some(own: &Lists, opposite: &Lists, order: &[u32]) -> Vec<u3
 pub(crate) fn color_without(graph: &Bipartite, absent: &[bool]) -> Vec<u32> {
     let mut colors = vec![0u32; graph.columns.len()];
     let mut forbidden: Vec<u32> = vec![u32::MAX; 16];
+    let rows = graph.rows();
     for v in 0..graph.columns.len() as u32 {
         let mut present = false;
         for &row in graph.columns.of(v).iter().filter(|row| !absent[**row as usize]) {
             present = true;
-            for &x in graph.rows.of(row) {
+            for &x in rows.of(row) {
                 forbidden[colors[x as usize] as usize] = v;
             }
         }
@@ -121,10 +128,11 @@ pub(crate) fn color_without(graph: &Bipartite, absent: &[bool]) -> Vec<u32> {
 pub(crate) fn repair(graph: &Bipartite, colors: &mut [u32], columns: &[u32]) {
     let most = colors.iter().copied().max().unwrap_or(0) as usize;
     let mut forbidden: Vec<u32> = vec![u32::MAX; most + 16];
+    let rows = graph.rows();
     for &v in columns {
         let own = std::mem::replace(&mut colors[v as usize], 0);
         for &w in graph.columns.of(v) {
-            for &x in graph.rows.of(w) {
+            for &x in rows.of(w) {
                 forbidden[colors[x as usize] as usize] = v;
             }
         }

@@ -384,7 +384,8 @@ impl Pattern {
         for column in 0..ncols {
             col_ptr[column + 2] += col_ptr[column + 1];
         }
-        let mut row_idx = vec![0; col_ptr[ncols + 1]];
+        // Not yet filled: no row.
+        let mut row_idx = vec![usize::MAX; col_ptr[ncols + 1]];
         let mut repeated = false;
         for row in 0..nrows {
             for column in columns(row) {

@@ -1,6 +1,8 @@
 //! Finding the entries of a matrix from its products: compression and decompression.
 
+use crate::acyclic::Trees;
 use crate::coloring::{Coloring, Recovery};
+use crate::graph::edge_ends;
 use crate::{Index, Pattern, Problem};
 
 /// What a matrix is made of: `f64`, `f32` and their like.
@@ -183,40 +185,58 @@ impl Plan {
                     reads.push(read);
                 }
             }
-            Recovery::Trees(trees) => {
-                let n = pattern.ncols();
-                let mut of_edge = vec![(NONE, NONE); trees.steps.len()];
-                for (k, i, j, edge) in places.list(pattern, symmetric) {
-                    match edge {
-                        None => reads.push((column(j), k, i as u32)),
-                        Some(edge) => {
-                            let entry = &mut of_edge[edge as usize];
-                            if entry.0 == NONE {
-                                entry.0 = k;
-                            } else {
-                                entry.1 = k;
-                            }
-                        }
-                    }
-                }
-                for t in 0..trees.count() {
-                    for &(leaf, parent, edge) in trees.tree(t) {
-                        let (k, mirror) = of_edge[edge as usize];
-                        let (leaf_at, parent_at) = (leaf as usize, parent as usize);
-                        let read = if symmetric || parent_at < n {
-                            (column(parent_at), k, if symmetric { leaf } else { leaf - n as u32 })
-                        } else {
-                            (row(parent_at - n), k, leaf_at as u32)
-                        };
-                        reads.push(read);
-                        plan.steps.push((leaf, parent, k, if mirror == NONE { k } else { mirror }));
-                    }
-                    plan.tree_start.push(plan.steps.len() as u32);
-                }
+            Recovery::Trees(trees) => plan.follow(trees, &places, pattern, coloring, &mut reads),
+            Recovery::Forest(forest) => {
+                let vertices = pattern.ncols() + if symmetric { 0 } else { pattern.nrows() };
+                let trees = forest.clone().trees(vertices, edge_ends(pattern, symmetric));
+                plan.follow(&trees, &places, pattern, coloring, &mut reads);
             }
         }
         plan.group(&reads);
         Ok(plan)
+    }
+
+    /// The steps of all trees, and what they read.
+    fn follow<I: Index>(
+        &mut self,
+        trees: &Trees,
+        places: &Places,
+        pattern: &Pattern<I>,
+        coloring: &Coloring,
+        reads: &mut Vec<(u32, u32, u32)>,
+    ) {
+        let symmetric = matches!(coloring.problem, Problem::Symmetric(_));
+        let column = |j: usize| coloring.columns[j] - 1;
+        let row = |i: usize| coloring.column_count + coloring.rows[i] - 1;
+        let n = pattern.ncols();
+        let mut of_edge = vec![(NONE, NONE); trees.steps.len()];
+        for (k, i, j, edge) in places.list(pattern, symmetric) {
+            match edge {
+                None => reads.push((column(j), k, i as u32)),
+                Some(edge) => {
+                    let entry = &mut of_edge[edge as usize];
+                    if entry.0 == NONE {
+                        entry.0 = k;
+                    } else {
+                        entry.1 = k;
+                    }
+                }
+            }
+        }
+        for t in 0..trees.count() {
+            for &(leaf, parent, edge) in trees.tree(t) {
+                let (k, mirror) = of_edge[edge as usize];
+                let (leaf_at, parent_at) = (leaf as usize, parent as usize);
+                let read = if symmetric || parent_at < n {
+                    (column(parent_at), k, if symmetric { leaf } else { leaf - n as u32 })
+                } else {
+                    (row(parent_at - n), k, leaf_at as u32)
+                };
+                reads.push(read);
+                self.steps.push((leaf, parent, k, if mirror == NONE { k } else { mirror }));
+            }
+            self.tree_start.push(self.steps.len() as u32);
+        }
     }
 
     /// The reads of a column colouring: all entries of a column are read in one product, so columns

@@ -80,13 +80,14 @@ impl Greedy {
                 let Coloring { columns, rows, recovery, .. } = colored;
                 Coloring::new(problem, columns, rows, recovery, &pattern)
             }
-            (Recovery::Stars(_) | Recovery::Trees(_), Problem::Symmetric(_)) => {
+            (Recovery::Sides(_), _) => greedy.color(&pattern, problem)?,
+            (_, Problem::Symmetric(_)) => {
                 let graph = Adjacency::symmetric(&pattern)?;
                 let edges =
                     fresh.iter().filter(|(i, j)| i > j).map(|(i, j)| (*i as u32, *j as u32));
                 greedy.recolor(&pattern, problem, &graph, &coloring.columns, edges)
             }
-            (Recovery::Stars(_) | Recovery::Trees(_), _) => {
+            _ => {
                 let graph = Adjacency::augmented(&pattern);
                 // The vertices are the columns, then the rows, and so are the colours.
                 let above = |c: &u32| if *c == 0 { 0 } else { coloring.column_count + c };
@@ -99,7 +100,6 @@ impl Greedy {
                 let edges = fresh.iter().map(|(i, j)| (*j as u32, (n + i) as u32));
                 greedy.recolor(&pattern, problem, &graph, &colors, edges)
             }
-            (Recovery::Sides(_), _) => greedy.color(&pattern, problem)?,
         };
         let pairs = coloring.columns.iter().zip(&colored.columns);
         let pairs = pairs.chain(coloring.rows.iter().zip(&colored.rows));

@@ -123,7 +123,15 @@ impl<S: Detection<Dependence = GradientTracer>> Detector<S> {
         f: impl FnOnce(&[S], &mut [S]),
     ) -> Result<Pattern, Fault> {
         self.run(x, outputs, f)?;
-        let row = |i: usize| self.trace.sets.iter(self.y[i].dependence().set).map(|j| j as usize);
+        // Each set is read once: the pattern goes over its rows twice.
+        let mut columns: Vec<u32> = Vec::with_capacity(outputs);
+        let mut ends = Vec::with_capacity(outputs + 1);
+        ends.push(0);
+        for y in &self.y {
+            self.trace.sets.append_to(&mut columns, y.dependence().set);
+            ends.push(columns.len());
+        }
+        let row = |i: usize| columns[ends[i]..ends[i + 1]].iter().map(|j| *j as usize);
         Ok(valid(Pattern::from_rows(outputs, x.len(), row)))
     }
 }

@@ -273,6 +273,15 @@ impl Sets {
         if tail.keys.is_empty() { Addition::Nothing } else { Addition::Behind }
     }
 
+    /// Appends the indices of a set, rising.
+    #[inline]
+    pub(super) fn append_to(&self, list: &mut Vec<u32>, set: Set) {
+        match set.is_inline() {
+            true => list.extend_from_slice(set.indices()),
+            false => list.extend(self.iter(set)),
+        }
+    }
+
     /// The indices of a set, rising.
     #[inline]
     pub(super) fn iter(&self, set: Set) -> Indices<'_> {
