@@ -228,6 +228,7 @@ fn dot(f: &Function) -> String {
             Op::Constant(bits) => format!("{:?}", f64::from_bits(bits)),
             Op::Rounded(bits) => format!("~{:?}", f64::from_bits(bits)),
             Op::Truth(truth) => truth.to_string(),
+            Op::Integer(c) => c.to_string(),
             Op::Elementary(code, parameter) if cotangent_ir::takes_parameter(code) => {
                 format!("{} {parameter}", code.info().name)
             }

@@ -1,13 +1,15 @@
 //! Building functions: equal operations become one, constants are folded.
 
-use std::hash::{BuildHasher, BuildHasherDefault};
+use std::hash::{Hash, Hasher};
 
 use cotangent_ops::{Comparison, Opcode};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-use crate::function::{Function, Guard, Node, Op, Param, Type, Value};
+use crate::function::{Function, Guard, Param, Value, hash_structure};
 use crate::interpret::{apply, compare};
+use crate::op::{Node, Op};
+use crate::types::{Element, Type};
 
 /// A function in the making.
 ///
@@ -25,11 +27,9 @@ use crate::interpret::{apply, compare};
 /// assert_eq!(f.to_string(), "fn @square_sum(%x: f64) -> f64 {\n  %0 = mul %x, %x\n  %1 = add %0, %0\n  ret %1\n}\n");
 /// ```
 pub struct Builder {
-    function: Function,
+    pub(crate) function: Function,
     known: HashTable<u32>,
 }
-
-type Hasher = BuildHasherDefault<FxHasher>;
 
 impl Builder {
     /// A function without parameters and operations.
@@ -38,6 +38,9 @@ impl Builder {
             name: name.into(),
             params: Vec::new(),
             nodes: Vec::new(),
+            pool: Vec::new(),
+            structures: Vec::new(),
+            rule: None,
             guards: Vec::new(),
             results: Vec::new(),
         };
@@ -68,27 +71,44 @@ impl Builder {
             let fresh = fresh.into_iter().find(|name| !taken(name, &self.function.params));
             param.name = fresh.unwrap_or_default();
         }
-        let node = Node::new(Op::Param(self.function.params.len() as u32), param.ty, &[]);
+        let op = Op::Param(self.function.params.len() as u32);
+        let node = Node::new(op, param.ty, &[], &mut self.function.pool);
         self.function.params.push(param);
         self.push(node)
     }
 
-    /// A number.
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.function.ty(value)
+    }
+
+    /// A number; of an array, the number everywhere.
     pub fn constant(&mut self, c: f64, ty: Type) -> Value {
         // Singles are kept as the doubles they are.
-        let c = if ty == Type::F32 { f64::from(c as f32) } else { c };
-        self.intern(Node::new(Op::Constant(c.to_bits()), ty, &[]))
+        let c = if ty.element() == Element::F32 { f64::from(c as f32) } else { c };
+        let scalar = self.intern(Op::Constant(c.to_bits()), Type::scalar(ty.element()), &[]);
+        self.fill(scalar, ty)
     }
 
     /// A number of which this is the rounded value.
     pub fn rounded(&mut self, c: f64, ty: Type) -> Value {
-        let c = if ty == Type::F32 { f64::from(c as f32) } else { c };
-        self.intern(Node::new(Op::Rounded(c.to_bits()), ty, &[]))
+        let c = if ty.element() == Element::F32 { f64::from(c as f32) } else { c };
+        self.intern(Op::Rounded(c.to_bits()), Type::scalar(ty.element()), &[])
+    }
+
+    /// An integer.
+    pub fn integer(&mut self, c: i64) -> Value {
+        self.integer_of(c, Type::I64)
+    }
+
+    pub(crate) fn integer_of(&mut self, c: i64, ty: Type) -> Value {
+        let c = if ty == Type::I32 { i64::from(c as i32) } else { c };
+        self.intern(Op::Integer(c), ty, &[])
     }
 
     /// A truth value.
     pub fn truth(&mut self, truth: bool) -> Value {
-        self.intern(Node::new(Op::Truth(truth), Type::Bool, &[]))
+        self.intern(Op::Truth(truth), Type::BOOL, &[])
     }
 
     /// The number that a value is known to be.
@@ -99,20 +119,35 @@ impl Builder {
         }
     }
 
-    fn known_truth(&self, value: Value) -> Option<bool> {
+    /// The integer that a value is known to be.
+    pub fn known_integer(&self, value: Value) -> Option<i64> {
+        match self.function.op(value) {
+            Op::Integer(c) => Some(c),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn known_truth(&self, value: Value) -> Option<bool> {
         match self.function.op(value) {
             Op::Truth(truth) => Some(truth),
             _ => None,
         }
     }
 
-    /// An operation of the table on numbers of one type.
+    /// The type that an operation element by element gives: the dimensions of its arrays.
+    pub(crate) fn joint(&self, operands: &[Value]) -> Type {
+        let mut types = operands.iter().map(|v| self.ty(*v));
+        let first = types.next().unwrap_or(Type::F64);
+        if first.is_scalar() { types.find(|ty| !ty.is_scalar()).unwrap_or(first) } else { first }
+    }
+
+    /// An operation of the table on numbers of one kind, scalars or arrays of equal dimensions.
     ///
     /// # Panics
     /// If there are not as many operands as it takes.
     pub fn elementary(&mut self, code: Opcode, parameter: i32, operands: &[Value]) -> Value {
         assert_eq!(operands.len(), code.info().arity, "{}", code.info().name);
-        let ty = self.function.ty(operands[0]);
+        let ty = self.joint(operands);
         let mut args = [operands[0]; 3];
         args[..operands.len()].copy_from_slice(operands);
         let args = &mut args[..operands.len()];
@@ -125,7 +160,7 @@ impl Builder {
             return self.constant(exact, ty);
         }
         if let Some(same) = self.unchanged(code, parameter, args) {
-            return same;
+            return self.fill(same, ty);
         }
         // A number on the left that is not zero wins over nothing: a plain product.
         let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
@@ -142,7 +177,7 @@ impl Builder {
                 args.swap(0, 1);
             }
         }
-        self.intern(Node::new(Op::Elementary(code, parameter), ty, args))
+        self.intern(Op::Elementary(code, parameter), ty, args)
     }
 
     /// The value that an operation leaves as it is, to the bit and in every interpretation.
@@ -161,29 +196,39 @@ impl Builder {
         }
     }
 
-    /// A comparison of two numbers of one type.
+    /// A comparison of two numbers or integers of one type.
     pub fn compare(&mut self, comparison: Comparison, x: Value, y: Value) -> Value {
         if let (Some(a), Some(b)) = (self.known(x), self.known(y)) {
             return self.truth(compare(comparison, a, b));
         }
-        self.intern(Node::new(Op::Compare(comparison), Type::Bool, &[x, y]))
+        if let (Some(a), Some(b)) = (self.known_integer(x), self.known_integer(y)) {
+            return self.truth(comparison.holds(&a, &b));
+        }
+        let ty = self.joint(&[x, y]).of(Element::Bool);
+        self.intern(Op::Compare(comparison), ty, &[x, y])
     }
 
     /// Both.
     pub fn and(&mut self, x: Value, y: Value) -> Value {
         match (self.known_truth(x), self.known_truth(y)) {
-            (Some(false), _) | (_, Some(true)) => x,
-            (_, Some(false)) | (Some(true), _) => y,
-            _ => self.intern(Node::new(Op::And, Type::Bool, &[x.min(y), x.max(y)])),
+            (Some(false), _) | (_, Some(true)) if self.ty(y).is_scalar() => x,
+            (_, Some(false)) | (Some(true), _) if self.ty(x).is_scalar() => y,
+            _ => {
+                let ty = self.joint(&[x, y]);
+                self.intern(Op::And, ty, &[x.min(y), x.max(y)])
+            }
         }
     }
 
     /// One of the two, or both.
     pub fn or(&mut self, x: Value, y: Value) -> Value {
         match (self.known_truth(x), self.known_truth(y)) {
-            (Some(true), _) | (_, Some(false)) => x,
-            (_, Some(true)) | (Some(false), _) => y,
-            _ => self.intern(Node::new(Op::Or, Type::Bool, &[x.min(y), x.max(y)])),
+            (Some(true), _) | (_, Some(false)) if self.ty(y).is_scalar() => x,
+            (_, Some(true)) | (Some(false), _) if self.ty(x).is_scalar() => y,
+            _ => {
+                let ty = self.joint(&[x, y]);
+                self.intern(Op::Or, ty, &[x.min(y), x.max(y)])
+            }
         }
     }
 
@@ -192,36 +237,48 @@ impl Builder {
         match (self.known_truth(x), self.function.op(x)) {
             (Some(truth), _) => self.truth(!truth),
             (None, Op::Not) => self.function.operands(x).next().unwrap_or(x),
-            _ => self.intern(Node::new(Op::Not, Type::Bool, &[x])),
+            _ => self.intern(Op::Not, self.ty(x), &[x]),
         }
     }
 
     /// x where the mask holds, else y.
     pub fn select(&mut self, mask: Value, x: Value, y: Value) -> Value {
+        let ty = self.joint(&[x, y]);
+        let ty = if ty.is_scalar() { self.ty(mask).of(ty.element()) } else { ty };
         match self.known_truth(mask) {
-            Some(true) => x,
-            Some(false) => y,
-            None if x == y => x,
-            None => self.intern(Node::new(Op::Select, self.function.ty(x), &[mask, x, y])),
+            Some(true) => self.fill(x, ty),
+            Some(false) => self.fill(y, ty),
+            None if x == y => self.fill(x, ty),
+            None => self.intern(Op::Select, ty, &[mask, x, y]),
         }
     }
 
     /// The operation again, on other operands: what a transformation does with what it leaves alone.
     ///
     /// # Panics
-    /// If there are not as many operands as it takes, and for parameters, which are added by
-    /// [`add_param`](Builder::add_param).
+    /// If there are not as many operands as it takes, and for parameters and operations with bodies, which
+    /// are added by [`add_param`](Builder::add_param) and [`structure`](Builder::structure).
     pub fn copy(&mut self, op: Op, ty: Type, operands: &[Value]) -> Value {
         match (op, operands) {
             (Op::Constant(bits), []) => self.constant(f64::from_bits(bits), ty),
             (Op::Rounded(bits), []) => self.rounded(f64::from_bits(bits), ty),
             (Op::Truth(truth), []) => self.truth(truth),
+            (Op::Integer(c), []) => self.integer_of(c, ty),
             (Op::Elementary(code, parameter), args) => self.elementary(code, parameter, args),
             (Op::Compare(comparison), [x, y]) => self.compare(comparison, *x, *y),
             (Op::And, [x, y]) => self.and(*x, *y),
             (Op::Or, [x, y]) => self.or(*x, *y),
             (Op::Not, [x]) => self.not(*x),
             (Op::Select, [mask, x, y]) => self.select(*mask, *x, *y),
+            (Op::Integral(integral), [x, y]) => self.integral(integral, *x, *y),
+            (Op::Cast, [x]) => self.cast(*x, ty.element()),
+            (Op::Fill, [x]) => self.fill(*x, ty),
+            (Op::Extent(k), [x]) => self.extent(*x, k),
+            (Op::Load, [array, indices @ ..]) => self.load(*array, indices),
+            (Op::Put, [array, value, indices @ ..]) => self.put(*array, *value, indices),
+            (Op::PutAdd, [array, value, indices @ ..]) => self.put_add(*array, *value, indices),
+            (Op::Argsort, [x]) => self.argsort(*x),
+            (Op::Stop, [x]) => self.stop(*x),
             (op, operands) => panic!("{} does not take {} operands", op.name(), operands.len()),
         }
     }
@@ -240,16 +297,49 @@ impl Builder {
         self.function.without_dead()
     }
 
-    fn intern(&mut self, node: Node) -> Value {
-        let hash = |node: &Node| Hasher::default().hash_one(node);
-        let nodes = &self.function.nodes;
-        if let Some(found) = self.known.find(hash(&node), |id| nodes[*id as usize] == node) {
-            return Value(*found);
+    pub(crate) fn intern(&mut self, op: Op, ty: Type, operands: &[Value]) -> Value {
+        let mark = self.function.pool.len();
+        let node = Node::new(op, ty, operands, &mut self.function.pool);
+        let function = &self.function;
+        let hash = |node: &Node| {
+            let mut hasher = FxHasher::default();
+            if node.is_pooled() {
+                // Where the operands stand in the pool is no part of it.
+                (node.ty(), node.operands(&function.pool)).hash(&mut hasher);
+                match node.op() {
+                    Op::Structure(k) => {
+                        hash_structure(&function.structures[k as usize], &mut hasher);
+                    }
+                    op => op.hash(&mut hasher),
+                }
+            } else {
+                node.hash(&mut hasher);
+            }
+            hasher.finish()
+        };
+        let same = |other: &Node| {
+            if !node.is_pooled() || !other.is_pooled() {
+                return node == *other;
+            }
+            let ops = match (node.op(), other.op()) {
+                (Op::Structure(a), Op::Structure(b)) => {
+                    function.structures[a as usize] == function.structures[b as usize]
+                }
+                (a, b) => a == b,
+            };
+            ops && node.ty() == other.ty()
+                && node.operands(&function.pool) == other.operands(&function.pool)
+        };
+        let own = hash(&node);
+        if let Some(found) = self.known.find(own, |id| same(&function.nodes[*id as usize])) {
+            let found = Value(*found);
+            self.function.pool.truncate(mark);
+            return found;
         }
-        let value = self.push(node);
+        let value = Value(self.function.nodes.len() as u32);
         let nodes = &self.function.nodes;
-        self.known.insert_unique(hash(&node), value.0, |id| hash(&nodes[*id as usize]));
-        value
+        self.known.insert_unique(own, value.0, |id| hash(&nodes[*id as usize]));
+        self.push(node)
     }
 
     fn push(&mut self, node: Node) -> Value {
@@ -267,13 +357,13 @@ pub(crate) fn fold(code: Opcode, x: &[f64], ty: Type) -> Option<f64> {
     let exact = match (code, x) {
         (Opcode::Neg | Opcode::Abs, _) => true,
         // What an addition loses is again a number (Knuth).
-        (Opcode::Add | Opcode::Sub, [a, b]) if ty == Type::F64 => {
+        (Opcode::Add | Opcode::Sub, [a, b]) if ty.element() == Element::F64 => {
             let b = if code == Opcode::Sub { -b } else { *b };
             let back = result - a;
             (a - (result - back)) + (b - back) == 0.0
         }
         // A tiny product may lose what the remainder cannot hold.
-        (Opcode::Mul | Opcode::StrongMul, [a, b]) if ty == Type::F64 => {
+        (Opcode::Mul | Opcode::StrongMul, [a, b]) if ty.element() == Element::F64 => {
             (result.abs() > 1e-200 || *a == 0.0 || *b == 0.0) && a.mul_add(*b, -result) == 0.0
         }
         _ => false,
@@ -297,8 +387,8 @@ impl Function {
             match self.nodes[at].op() {
                 Op::Param(_) => needed[at] = true,
                 _ if needed[at] => {
-                    for operand in self.nodes[at].operands() {
-                        needed[operand.index()] = true;
+                    for operand in self.nodes[at].operands(&self.pool) {
+                        needed[*operand as usize] = true;
                     }
                 }
                 _ => {}
@@ -306,15 +396,22 @@ impl Function {
         }
         let mut moved = vec![Value(0); self.nodes.len()];
         let mut kept = Vec::with_capacity(self.nodes.len());
+        let (mut pool, mut structures) = (Vec::new(), Vec::new());
+        let mut operands = Vec::new();
         for (at, node) in self.nodes.iter().enumerate().filter(|(at, _)| needed[*at]) {
             moved[at] = Value(kept.len() as u32);
-            let mut operands = [Value(0); 3];
-            let arity = node.op().arity();
-            for (to, from) in operands.iter_mut().zip(node.operands()) {
-                *to = moved[from.index()];
-            }
-            kept.push(Node::new(node.op(), node.ty(), &operands[..arity]));
+            operands.clear();
+            operands.extend(node.operands(&self.pool).iter().map(|v| moved[*v as usize]));
+            let op = match node.op() {
+                Op::Structure(k) => {
+                    structures.push(self.structures[k as usize].clone());
+                    Op::Structure(structures.len() as u32 - 1)
+                }
+                op => op,
+            };
+            kept.push(Node::new(op, node.ty(), &operands, &mut pool));
         }
+        (self.pool, self.structures) = (pool, structures);
         self.nodes = kept;
         self.results.iter_mut().for_each(|v| *v = moved[v.index()]);
         self.guards.iter_mut().for_each(|g| g.condition = moved[g.condition.index()]);

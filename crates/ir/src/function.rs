@@ -1,43 +1,14 @@
-//! The function: a list of pure operations in an arena, each in 16 bytes.
+//! The function: a list of pure operations in an arena.
+//!
+//! An operation with several results has no value of its own; its results are its *parts*.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-use cotangent_ops::{Comparison, Opcode};
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Type {
-    /// A double.
-    F64,
-    /// A single.
-    F32,
-    /// A truth value.
-    Bool,
-}
-
-impl Type {
-    /// The name in text.
-    pub fn name(self) -> &'static str {
-        match self {
-            Type::F64 => "f64",
-            Type::F32 => "f32",
-            Type::Bool => "bool",
-        }
-    }
-
-    /// Whether it has derivatives.
-    pub fn is_float(self) -> bool {
-        matches!(self, Type::F64 | Type::F32)
-    }
-}
-
-impl fmt::Display for Type {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::op::{Node, Op};
+use crate::structure::Structure;
+use crate::types::Type;
 
 /// A value of a function: the place of its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,173 +18,6 @@ impl Value {
     /// The number of the value.
     pub fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// What an operation does; its operands stand beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// A parameter of the function.
-    Param(u32),
-    /// A number, by its bits.
-    Constant(u64),
-    /// A number of which these are the rounded bits, such as π: bounds enclose the exact one.
-    Rounded(u64),
-    /// A truth value.
-    Truth(bool),
-    /// An operation of the table, with its integer parameter (0 where it takes none).
-    Elementary(Opcode, i32),
-    /// A comparison of two numbers.
-    Compare(Comparison),
-    /// Both.
-    And,
-    /// One of the two, or both.
-    Or,
-    /// The opposite.
-    Not,
-    /// The second operand where the first holds, else the third.
-    Select,
-}
-
-impl Op {
-    /// Whether it is a number that is known.
-    pub fn is_number(self) -> bool {
-        matches!(self, Op::Constant(_) | Op::Rounded(_))
-    }
-
-    /// How many operands it takes.
-    pub fn arity(self) -> usize {
-        match self {
-            Op::Param(_) | Op::Constant(_) | Op::Rounded(_) | Op::Truth(_) => 0,
-            Op::Elementary(code, _) => code.info().arity,
-            Op::Not => 1,
-            Op::Compare(_) | Op::And | Op::Or => 2,
-            Op::Select => 3,
-        }
-    }
-
-    /// The name in text, of an operation that has operands.
-    pub fn name(self) -> &'static str {
-        match self {
-            Op::Param(_) => "param",
-            Op::Constant(_) | Op::Rounded(_) | Op::Truth(_) => "constant",
-            Op::Elementary(code, _) => code.info().name,
-            Op::Compare(comparison) => comparison_name(comparison),
-            Op::And => "and",
-            Op::Or => "or",
-            Op::Not => "not",
-            Op::Select => "select",
-        }
-    }
-
-    /// The operation with this name; the integer parameter is 0.
-    pub fn by_name(name: &str) -> Option<Op> {
-        let comparisons = COMPARISONS.into_iter().map(Op::Compare);
-        let table = Opcode::ALL.iter().map(|code| Op::Elementary(*code, 0));
-        comparisons
-            .chain([Op::And, Op::Or, Op::Not, Op::Select])
-            .chain(table)
-            .find(|op| op.name() == name)
-    }
-}
-
-pub(crate) const COMPARISONS: [Comparison; 6] = [
-    Comparison::Less,
-    Comparison::AtMost,
-    Comparison::Greater,
-    Comparison::AtLeast,
-    Comparison::Equal,
-    Comparison::Differ,
-];
-
-fn comparison_name(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Less => "lt",
-        Comparison::AtMost => "le",
-        Comparison::Greater => "gt",
-        Comparison::AtLeast => "ge",
-        Comparison::Equal => "eq",
-        Comparison::Differ => "ne",
-    }
-}
-
-/// Whether an operation takes an integer parameter, written `powi{3}`.
-pub fn takes_parameter(code: Opcode) -> bool {
-    matches!(code, Opcode::Powi | Opcode::Polygamma | Opcode::SincDerivative)
-}
-
-/// An operation in the arena. A constant has its bits in the place of operands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Node {
-    code: u8,
-    detail: u8,
-    ty: Type,
-    args: [u32; 3],
-}
-
-/// Marks the end of the operands.
-const NONE: u32 = u32::MAX;
-
-impl Node {
-    pub(crate) fn new(op: Op, ty: Type, operands: &[Value]) -> Node {
-        let mut args = [NONE; 3];
-        for (arg, value) in args.iter_mut().zip(operands) {
-            *arg = value.0;
-        }
-        let (code, detail) = match op {
-            Op::Param(index) => {
-                args[0] = index;
-                (0, 0)
-            }
-            Op::Constant(bits) | Op::Rounded(bits) => {
-                (args[0], args[1]) = (bits as u32, (bits >> 32) as u32);
-                (1, u8::from(matches!(op, Op::Rounded(_))))
-            }
-            Op::Truth(truth) => (2, u8::from(truth)),
-            Op::Elementary(opcode, parameter) => {
-                // Only operations of one operand take a parameter.
-                if takes_parameter(opcode) {
-                    args[1] = parameter.cast_unsigned();
-                }
-                (3, opcode as u8)
-            }
-            Op::Compare(comparison) => (4, comparison as u8),
-            Op::And => (5, 0),
-            Op::Or => (6, 0),
-            Op::Not => (7, 0),
-            Op::Select => (8, 0),
-        };
-        Node { code, detail, ty, args }
-    }
-
-    pub(crate) fn op(&self) -> Op {
-        match self.code {
-            0 => Op::Param(self.args[0]),
-            1 => {
-                let bits = u64::from(self.args[0]) | (u64::from(self.args[1]) << 32);
-                if self.detail == 0 { Op::Constant(bits) } else { Op::Rounded(bits) }
-            }
-            2 => Op::Truth(self.detail == 1),
-            3 => {
-                let opcode = Opcode::ALL[self.detail as usize];
-                let parameter =
-                    if takes_parameter(opcode) { self.args[1].cast_signed() } else { 0 };
-                Op::Elementary(opcode, parameter)
-            }
-            4 => Op::Compare(COMPARISONS[self.detail as usize]),
-            5 => Op::And,
-            6 => Op::Or,
-            7 => Op::Not,
-            _ => Op::Select,
-        }
-    }
-
-    pub(crate) fn ty(&self) -> Type {
-        self.ty
-    }
-
-    pub(crate) fn operands(&self) -> impl ExactSizeIterator<Item = Value> + '_ {
-        self.args[..self.op().arity()].iter().map(|arg| Value(*arg))
     }
 }
 
@@ -240,12 +44,16 @@ pub struct Guard {
 /// A function of numbers: parameters, operations, results.
 ///
 /// Operations are pure and stand in an order in which operands come first. Equal operations are one
-/// (see [`Builder`](crate::Builder)). It prints as text that parses back.
-#[derive(Clone, PartialEq, Eq)]
+/// (see [`Builder`](crate::Builder)). It prints as text that parses back. Functions are equal if they do
+/// the same by the same operations, whatever they and their parameters are called.
+#[derive(Clone)]
 pub struct Function {
     pub(crate) name: String,
     pub(crate) params: Vec<Param>,
     pub(crate) nodes: Vec<Node>,
+    pub(crate) pool: Vec<u32>,
+    pub(crate) structures: Vec<Structure>,
+    pub(crate) rule: Option<Arc<Function>>,
     pub(crate) guards: Vec<Guard>,
     pub(crate) results: Vec<Value>,
 }
@@ -260,6 +68,18 @@ impl Function {
     #[must_use]
     pub fn renamed(mut self, name: impl Into<String>) -> Function {
         self.name = name.into();
+        self
+    }
+
+    /// The function with changed parameters, those of its bodies and of what it calls included. Types must
+    /// stay.
+    #[must_use]
+    pub fn map_params(mut self, change: &impl Fn(&mut Param)) -> Function {
+        self.params.iter_mut().for_each(change);
+        for structure in &mut self.structures {
+            *structure =
+                structure.with_bodies(|body| Arc::new((**body).clone().map_params(change)));
+        }
         self
     }
 
@@ -313,26 +133,114 @@ impl Function {
     ///
     /// # Panics
     /// If it is a value of a longer function.
-    pub fn operands(&self, value: Value) -> impl ExactSizeIterator<Item = Value> + '_ {
-        self.nodes[value.index()].operands()
+    pub fn operands(
+        &self,
+        value: Value,
+    ) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + '_ {
+        self.nodes[value.index()].operands(&self.pool).iter().map(|arg| Value(*arg))
     }
 
-    /// The operations, without parameters and constants.
+    /// An operand of a value.
+    ///
+    /// # Panics
+    /// If there is none of this number.
+    pub fn operand(&self, value: Value, k: usize) -> Value {
+        Value(self.nodes[value.index()].operands(&self.pool)[k])
+    }
+
+    /// The operation with a body that a value is.
+    pub fn structure(&self, value: Value) -> Option<&Structure> {
+        match self.op(value) {
+            Op::Structure(k) => self.structures.get(k as usize),
+            _ => None,
+        }
+    }
+
+    /// Whether there are only scalar numbers and truth values, and no operation with a body.
+    pub fn is_flat(&self) -> bool {
+        self.structures.is_empty()
+            && self.values().all(|v| {
+                let ty = self.ty(v);
+                ty.is_float() && ty.is_scalar() || ty == Type::BOOL
+            })
+    }
+
+    /// The values of the parameters.
+    pub fn param_values(&self) -> Vec<Option<Value>> {
+        let mut found = vec![None; self.params.len()];
+        for value in self.values() {
+            if let Op::Param(k) = self.op(value) {
+                found[k as usize] = Some(value);
+            }
+        }
+        found
+    }
+
+    /// The parts of an operation with a body, as far as they are used.
+    pub fn parts_of(&self, whole: Value) -> Vec<Option<Value>> {
+        let Some(structure) = self.structure(whole) else { return Vec::new() };
+        let mut parts = vec![None; structure.part_types(crate::types::Dim::Any).len()];
+        // Parts follow what they are of, but other values may stand between.
+        for value in self.values().skip(whole.index() + 1) {
+            if let Op::Part(k) = self.op(value)
+                && self.operand(value, 0) == whole
+            {
+                parts[k as usize] = Some(value);
+            }
+        }
+        parts
+    }
+
+    /// The first dimension of what a loop stacks.
+    pub fn stack_dim(&self, whole: Value) -> crate::types::Dim {
+        let operands: Vec<Value> = self.operands(whole).collect();
+        match self.structure(whole) {
+            Some(structure) => self.bound(structure, &operands),
+            None => crate::types::Dim::Any,
+        }
+    }
+
+    /// The derivative that was given with it: of its parameters and their tangents, the tangents of its
+    /// results.
+    pub fn rule(&self) -> Option<&Arc<Function>> {
+        self.rule.as_ref()
+    }
+
+    /// The function with a derivative of its own: a function of its parameters and of a tangent of each
+    /// number among them, which gives a tangent of each number among its results.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Function) -> Function {
+        self.rule = Some(Arc::new(rule));
+        self
+    }
+
+    /// The operations, without parameters, constants and parts; those of a body count once.
     pub fn operations(&self) -> usize {
-        self.nodes.iter().filter(|node| node.op().arity() > 0).count()
+        let own = self.values().filter(|v| {
+            let op = self.op(*v);
+            !op.is_leaf() && !matches!(op, Op::Part(_) | Op::Structure(_))
+        });
+        let bodies = self.structures.iter().flat_map(Structure::bodies);
+        own.count() + bodies.map(|body| body.operations()).sum::<usize>()
     }
 
     /// A hash of what the function does: equal for functions whose text is equal, names aside.
     pub fn structural_hash(&self) -> u64 {
         let mut hasher = rustc_hash::FxHasher::default();
         for param in &self.params {
-            (param.ty, param.linear).hash(&mut hasher);
+            (param.linear, param.ty.element()).hash(&mut hasher);
+            hash_dims(param.ty, &mut hasher);
         }
         // Operations by their number in the text: where constants stand in the arena is no part of it.
         let mut numbers = vec![0u32; self.nodes.len()];
-        let operations = self.values().filter(|v| self.op(*v).arity() > 0);
+        let operations = self.values().filter(|v| !self.op(*v).is_leaf());
         for (value, number) in operations.zip(0u32..) {
-            (self.op(value), self.ty(value)).hash(&mut hasher);
+            match self.structure(value) {
+                Some(structure) => hash_structure(structure, &mut hasher),
+                None => self.op(value).hash(&mut hasher),
+            }
+            self.ty(value).element().hash(&mut hasher);
+            hash_dims(self.ty(value), &mut hasher);
             self.operands(value).for_each(|v| self.hash_use(v, &numbers, &mut hasher));
             numbers[value.index()] = number;
         }
@@ -341,21 +249,57 @@ impl Function {
             self.hash_use(guard.condition, &numbers, &mut hasher);
         }
         self.results.iter().for_each(|v| self.hash_use(*v, &numbers, &mut hasher));
+        if let Some(rule) = &self.rule {
+            rule.structural_hash().hash(&mut hasher);
+        }
         hasher.finish()
     }
 
     fn hash_use(&self, value: Value, numbers: &[u32], hasher: &mut impl Hasher) {
         match self.op(value) {
-            op if op.arity() == 0 => (op, self.ty(value)).hash(hasher),
+            op if op.is_leaf() => (op, self.ty(value).element()).hash(hasher),
             _ => numbers[value.index()].hash(hasher),
         }
     }
 }
+
+/// By the dimensions, not by the number of the type: that depends on what was built before.
+fn hash_dims(ty: Type, hasher: &mut impl Hasher) {
+    if !ty.is_scalar() {
+        ty.dims().hash(hasher);
+    }
+}
+
+/// What a structure does, its bodies by their hashes.
+pub(crate) fn hash_structure(structure: &Structure, hasher: &mut impl Hasher) {
+    structure.name().hash(hasher);
+    structure.domain().hash(hasher);
+    structure.own_params().hash(hasher);
+    if let Structure::Red { reducer, .. } = structure {
+        reducer.hash(hasher);
+    }
+    structure.bodies().for_each(|body| body.structural_hash().hash(hasher));
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        let params = |f: &Function| -> Vec<(Type, bool)> {
+            f.params.iter().map(|p| (p.ty, p.linear)).collect()
+        };
+        self.nodes == other.nodes
+            && self.pool == other.pool
+            && self.results == other.results
+            && self.guards == other.guards
+            && params(self) == params(other)
+            && self.structures == other.structures
+            && self.rule == other.rule
+    }
+}
+
+impl Eq for Function {}
 
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-const _: () = assert!(size_of::<Node>() == 16);

@@ -4,7 +4,11 @@ use cotangent_numbers::fault::catch;
 use cotangent_numbers::{Fault, Scalar};
 use cotangent_ops::{Binary, Comparison, Elementary, Opcode, Ternary, Unary, Visitor};
 
-use crate::function::{Function, Op, Type, Value};
+use crate::function::{Function, Value};
+use crate::machine::{Code, Frame};
+use crate::op::Op;
+use crate::slot::{Integers, Numbers, Slot, Truths};
+use crate::types::{Element, Type};
 
 /// Why a function could not be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,6 +39,22 @@ pub enum RunError {
         function: String,
         /// Which guard.
         guard: usize,
+    },
+    /// A value that an operation cannot go on with.
+    #[error("{function}: {what}")]
+    Value {
+        /// Where.
+        function: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A dimension that has a name and no size.
+    #[error("@{function} has the dimension {symbol}; give it a size first")]
+    Symbol {
+        /// The name of the function.
+        function: String,
+        /// The name of the dimension.
+        symbol: String,
     },
     /// A number could not go on.
     #[error(transparent)]
@@ -88,9 +108,51 @@ impl Function {
     /// # Errors
     /// Another number of arguments than parameters, a guard that fails, and what the numbers raise.
     pub fn run<S: Scalar>(&self, x: &[S]) -> Result<Vec<S>, RunError> {
+        if !self.is_flat() {
+            return self.run_structured(x);
+        }
         let mut results = vec![S::zero(); self.results().len()];
         self.run_into(x, &mut results, &mut Room::default())?;
         Ok(results)
+    }
+
+    /// How many numbers a run takes: arrays by their elements. None if a dimension has no size.
+    pub fn inputs(&self) -> Option<usize> {
+        self.params().iter().try_fold(0usize, |all, p| all.checked_add(p.ty.len()?))
+    }
+
+    /// A run of a function with arrays, integers or bodies: arrays as the numbers they are made of, row by
+    /// row; integers and truth values as numbers, too.
+    fn run_structured<S: Scalar>(&self, x: &[S]) -> Result<Vec<S>, RunError> {
+        let function = || self.name().to_string();
+        let Some(expected) = self.inputs() else {
+            let symbol = self.symbols().first().map_or("?", |s| s).to_string();
+            return Err(RunError::Symbol { function: function(), symbol });
+        };
+        if expected != x.len() {
+            return Err(RunError::Arguments { function: function(), expected, found: x.len() });
+        }
+        catch(|| {
+            let mut rest = x;
+            let mut args = Vec::with_capacity(self.params().len());
+            for param in self.params() {
+                let (own, after) = rest.split_at(param.ty.len().unwrap_or(0));
+                rest = after;
+                args.push(Some(given(param.ty, own).ok_or_else(|| {
+                    let what = format!("%{} is {}, which was not given", param.name, param.ty);
+                    RunError::Value { function: format!("@{}", function()), what }
+                })?));
+            }
+            let code = Code::new(self);
+            let mut frame = Frame::new(self);
+            let results = code.run(&mut frame, args, 1)?;
+            code.check_guards(&frame)?;
+            let mut numbers = Vec::new();
+            for (slot, value) in results.iter().zip(self.results()) {
+                flatten(slot, self.ty(*value).is_scalar(), &mut numbers);
+            }
+            Ok(numbers)
+        })?
     }
 
     /// The results in place; a room that has been used once is large enough.
@@ -108,6 +170,14 @@ impl Function {
             expected,
             found,
         };
+        if !self.is_flat() {
+            let found = self.run_structured(x)?;
+            if results.len() != found.len() {
+                return Err(wrong(found.len(), results.len()));
+            }
+            results.copy_from_slice(&found);
+            return Ok(());
+        }
         if results.len() != self.results().len() {
             return Err(wrong(self.results().len(), results.len()));
         }
@@ -136,7 +206,12 @@ impl Function {
             let function = self.name().to_string();
             return Err(RunError::Arguments { function, expected, found });
         }
-        if let Some(param) = self.params().iter().find(|p| p.ty == Type::Bool) {
+        if !self.is_flat() {
+            let function = format!("@{}", self.name());
+            let what = "a function with arrays or bodies is run as a whole".to_string();
+            return Err(RunError::Value { function, what });
+        }
+        if let Some(param) = self.params().iter().find(|p| p.ty == Type::BOOL) {
             let (function, param) = (self.name().to_string(), param.name.clone());
             return Err(RunError::Truth { function, param });
         }
@@ -180,6 +255,50 @@ impl Function {
     }
 }
 
+/// An argument from numbers.
+fn given<S: Scalar>(ty: Type, numbers: &[S]) -> Option<Slot<S>> {
+    let scalar = ty.is_scalar();
+    match ty.element() {
+        element if element.is_float() => {
+            Some(Slot::new::<Numbers<S>>(numbers.to_vec(), scalar, false, numbers.len()))
+        }
+        Element::Bool => {
+            let zero = S::zero();
+            let data = numbers.iter().map(|x| x.compare(zero, Comparison::Differ)).collect();
+            Some(Slot::new::<Truths<S>>(data, scalar, false, numbers.len()))
+        }
+        _ => {
+            let data: Option<Vec<i64>> = numbers
+                .iter()
+                .map(|x| {
+                    let x = x.value();
+                    (x.trunc() == x && x.abs() < 9e15).then_some(x as i64)
+                })
+                .collect();
+            Some(Slot::new::<Integers<S>>(data?, scalar, false, numbers.len()))
+        }
+    }
+}
+
+/// The numbers that a result is made of.
+fn flatten<S: Scalar>(slot: &Slot<S>, scalar: bool, numbers: &mut Vec<S>) {
+    let len = slot.len();
+    match slot {
+        Slot::Number(_) | Slot::Numbers(_) => {
+            let x = slot.view::<Numbers<S>>(scalar, 1);
+            numbers.extend((0..len).map(|e| x.at(e, 0)));
+        }
+        Slot::Integer(_) | Slot::Integers(_) => {
+            let x = slot.view::<Integers<S>>(scalar, 1);
+            numbers.extend((0..len).map(|e| S::constant(x.at(e, 0) as f64)));
+        }
+        Slot::Truth(_) | Slot::Truths(_) => {
+            let x = slot.view::<Truths<S>>(scalar, 1);
+            numbers.extend((0..len).map(|e| S::select(x.at(e, 0), S::one(), S::zero())));
+        }
+    }
+}
+
 /// An operation of the table on numbers.
 struct Apply<S>([S; 3]);
 
@@ -206,9 +325,11 @@ impl<S: Elementary> Visitor for Apply<S> {
 pub(crate) fn apply(code: Opcode, parameter: i32, x: &[f64], ty: Type) -> f64 {
     let mut args = [0.0; 3];
     args[..x.len()].copy_from_slice(x);
-    match ty {
-        Type::F32 => f64::from(code.visit(parameter, Apply(args.map(|x| x as f32)))),
-        _ => code.visit(parameter, Apply(args)),
+    match () {
+        () if ty.element() == Element::F32 => {
+            f64::from(code.visit(parameter, Apply(args.map(|x| x as f32))))
+        }
+        () => code.visit(parameter, Apply(args)),
     }
 }
 

@@ -16,18 +16,32 @@
 //! What an operation means stands in the table of `cotangent-ops`, not here.
 
 mod build;
+mod build_arrays;
 mod function;
 mod interpret;
+mod lex;
+mod machine;
+mod op;
 mod parse;
+mod parse_body;
+mod parse_structure;
 mod print;
 mod retrace;
+mod slot;
+mod structure;
 mod trace;
+mod types;
 mod verify;
+mod verify_structure;
 
 pub use build::{Builder, is_commutative};
-pub use function::{Function, Guard, Op, Param, Type, Value, takes_parameter};
+pub use build_arrays::Copied;
+pub use function::{Function, Guard, Param, Value};
 pub use interpret::{Room, RunError};
-pub use parse::{ParseError, parse};
+pub use op::{Integral, Op, takes_parameter};
+pub use parse::{ParseError, parse, parse_all};
 pub use retrace::{RetraceError, Retraced};
+pub use structure::{Reducer, Structure};
 pub use trace::{Numbers, Traced, TracedMask, trace, trace_at};
+pub use types::{Dim, Element, Type};
 pub use verify::VerifyError;

@@ -1,13 +1,16 @@
-//! Reading the text of a function.
-//!
-//! Nothing is nested, so nothing recurses; every error has its place.
+//! Reading the text of functions. Every error has its place; bodies nest as deep as [`DEEPEST`].
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use crate::function::{Function, Param};
+use crate::lex::{Reader, Token};
+use crate::op::Op;
+use crate::parse_body::Scope;
+use crate::types::{Dim, Element, Type};
 
-use crate::build::Builder;
-use crate::function::{Function, Op, Param, Type, Value, takes_parameter};
+/// How deep bodies may be nested.
+pub(crate) const DEEPEST: usize = 64;
 
 /// Why a text is no function, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,34 +26,7 @@ pub struct ParseError {
     pub span: Range<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Token<'t> {
-    /// Letters, digits, `_` and `.`: keywords, names of operations.
-    Word(&'t str),
-    /// `%name`
-    Value(&'t str),
-    /// `@name`
-    Function(&'t str),
-    Number(&'t str),
-    Sign(char),
-    Arrow,
-    End,
-}
-
-impl Token<'_> {
-    fn describe(self) -> String {
-        match self {
-            Token::Word(word) | Token::Number(word) => format!("`{word}`"),
-            Token::Value(name) => format!("`%{name}`"),
-            Token::Function(name) => format!("`@{name}`"),
-            Token::Sign(sign) => format!("`{sign}`"),
-            Token::Arrow => "`->`".to_string(),
-            Token::End => "the end of the text".to_string(),
-        }
-    }
-}
-
-/// Reads one function.
+/// Reads a function: the last one of the text, which may call those before it.
 ///
 /// ```
 /// use cotangent_ir::parse;
@@ -64,156 +40,61 @@ impl Token<'_> {
 /// # Errors
 /// What is wrong, with line and column.
 pub fn parse(text: &str) -> Result<Function, ParseError> {
-    let mut reader = Reader::new(text)?;
-    let function = reader.function()?;
-    match reader.next()? {
-        (Token::End, _) => Ok(function),
-        (token, span) => {
-            Err(reader
-                .error(span, format!("expected the end of the text, found {}", token.describe())))
+    let mut functions = parse_all(text)?;
+    match functions.pop() {
+        Some(last) => Ok(Arc::unwrap_or_clone(last)),
+        None => {
+            let reader = Reader::new(text)?;
+            Err(reader.error(0..0, "a function begins with `fn @name`".to_string()))
         }
     }
 }
 
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-    ahead: Option<(Token<'t>, Range<usize>)>,
+/// Reads all functions of a text. A function may call those before it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_all(text: &str) -> Result<Vec<Arc<Function>>, ParseError> {
+    let mut parser =
+        Parser { reader: Reader::new(text)?, functions: Vec::new(), symbols: Vec::new() };
+    loop {
+        let function = parser.function()?;
+        parser.functions.push(Arc::new(function));
+        if parser.reader.peek()? == Token::End {
+            return Ok(parser.functions);
+        }
+        if parser.reader.peek()? != Token::Word("fn") {
+            let (token, span) = parser.reader.next()?;
+            let found = token.describe();
+            return Err(parser.reader.error(
+                span,
+                format!("expected another function or the end of the text, found {found}"),
+            ));
+        }
+    }
 }
 
-impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Result<Self, ParseError> {
-        let reader = Reader { text, at: 0, ahead: None };
-        // Values are numbered with 32 bits, and every value takes a character at least.
-        if text.len() >= u32::MAX as usize {
-            return Err(reader.error(0..0, "the text is longer than 4 GB".to_string()));
-        }
-        Ok(reader)
+pub(crate) struct Parser<'t> {
+    pub(crate) reader: Reader<'t>,
+    /// The functions so far, which may be called.
+    pub(crate) functions: Vec<Arc<Function>>,
+    /// The dimensions that have names.
+    symbols: Vec<&'t str>,
+}
+
+impl<'t> Parser<'t> {
+    pub(crate) fn error(&self, span: Range<usize>, message: String) -> ParseError {
+        self.reader.error(span, message)
     }
 
-    fn error(&self, span: Range<usize>, message: String) -> ParseError {
-        let before = &self.text[..span.start];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        ParseError {
-            message,
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            span,
-        }
-    }
-
-    fn next(&mut self) -> Result<(Token<'t>, Range<usize>), ParseError> {
-        match self.ahead.take() {
-            Some(token) => Ok(token),
-            None => self.scan(),
-        }
-    }
-
-    fn peek(&mut self) -> Result<Token<'t>, ParseError> {
-        let token = self.next()?;
-        self.ahead = Some(token.clone());
-        Ok(token.0)
-    }
-
-    fn scan(&mut self) -> Result<(Token<'t>, Range<usize>), ParseError> {
-        let bytes = self.text.as_bytes();
-        loop {
-            while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
-                self.at += 1;
-            }
-            if !self.text[self.at..].starts_with("//") {
-                break;
-            }
-            self.at = self.text[self.at..].find('\n').map_or(self.text.len(), |n| self.at + n);
-        }
-        let start = self.at;
-        let Some(first) = self.text[start..].chars().next() else {
-            return Ok((Token::End, start..start));
-        };
-        let word = |from: usize| {
-            let rest = &self.text[from..];
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
-            &rest[..end.unwrap_or(rest.len())]
-        };
-        let negative = first == '-' && !self.text[start..].starts_with("->");
-        let (token, length) = match first {
-            '%' | '@' => {
-                let name = word(start + 1);
-                if name.is_empty() {
-                    return Err(
-                        self.error(start..start + 1, format!("`{first}` has no name after it"))
-                    );
-                }
-                let token = if first == '%' { Token::Value(name) } else { Token::Function(name) };
-                (token, 1 + name.len())
-            }
-            '-' if !negative => (Token::Arrow, 2),
-            c if c.is_ascii_digit() || c == '~' || negative => {
-                let length = self.number_length(start);
-                (Token::Number(&self.text[start..start + length]), length)
-            }
-            c if c.is_ascii_alphabetic() || c == '_' => {
-                let name = word(start);
-                let special = name == "inf" || name == "inff32" || name == "nan";
-                if special {
-                    let length = self.number_length(start);
-                    (Token::Number(&self.text[start..start + length]), length)
-                } else {
-                    (Token::Word(name), name.len())
-                }
-            }
-            '(' | ')' | '{' | '}' | ',' | ':' | '=' => (Token::Sign(first), 1),
-            other => {
-                let span = start..start + other.len_utf8();
-                return Err(
-                    self.error(span, format!("the character {other:?} has no meaning here"))
-                );
-            }
-        };
-        self.at += length;
-        Ok((token, start..start + length))
-    }
-
-    /// The bytes of a number: digits, letters, a point, brackets, and signs after an `e`.
-    fn number_length(&self, start: usize) -> usize {
-        let bytes = self.text.as_bytes();
-        let mut end = start;
-        while let Some(&b) = bytes.get(end) {
-            let sign = (b == b'-' || b == b'+')
-                && (end == start || matches!(bytes[end - 1], b'e' | b'E' | b'~'));
-            let mark = b == b'~' && end == start;
-            if !(b.is_ascii_alphanumeric()
-                || matches!(b, b'.' | b'[' | b']' | b'_')
-                || sign
-                || mark)
-            {
-                break;
-            }
-            end += 1;
-        }
-        end - start
-    }
-
-    fn sign(&mut self, expected: char) -> Result<(), ParseError> {
-        match self.next()? {
-            (Token::Sign(sign), _) if sign == expected => Ok(()),
-            (token, span) => {
-                Err(self.error(span, format!("expected `{expected}`, found {}", token.describe())))
-            }
-        }
-    }
-
-    /// Whether the next token is this sign, which is then taken.
-    fn takes(&mut self, sign: char) -> Result<bool, ParseError> {
-        let found = self.peek()? == Token::Sign(sign);
-        if found {
-            self.next()?;
-        }
-        Ok(found)
+    /// An error at what comes next.
+    pub(crate) fn unexpected<T>(&mut self, wanted: &str) -> Result<T, ParseError> {
+        let (token, span) = self.reader.next()?;
+        Err(self.error(span, format!("{wanted}, found {}", token.describe())))
     }
 
     fn function(&mut self) -> Result<Function, ParseError> {
-        match self.next()? {
+        match self.reader.next()? {
             (Token::Word("fn"), _) => {}
             (token, span) => {
                 let found = token.describe();
@@ -222,58 +103,89 @@ impl<'t> Reader<'t> {
                 );
             }
         }
-        let name = match self.next()? {
-            (Token::Function(name), _) => name,
+        let name = match self.reader.next()? {
+            (Token::Function(name), span) => {
+                if self.functions.iter().any(|f| f.name() == name) {
+                    let message = format!("there are two functions `@{name}`; choose another name");
+                    return Err(self.error(span, message));
+                }
+                name
+            }
             (token, span) => {
                 let found = token.describe();
                 return Err(self
                     .error(span, format!("expected the function's name, as `@f`, found {found}")));
             }
         };
-        let mut body = Body { builder: Builder::new(name), names: FxHashMap::default() };
-        self.sign('(')?;
-        while !self.takes(')')? {
-            self.param(&mut body)?;
-            if !self.takes(',')? {
-                self.sign(')')?;
+        self.symbols.clear();
+        if self.reader.takes('<')? {
+            loop {
+                match self.reader.next()? {
+                    (Token::Word(name), _) => self.symbols.push(name),
+                    (token, span) => {
+                        let found = token.describe();
+                        let message = format!("expected the name of a dimension, found {found}");
+                        return Err(self.error(span, message));
+                    }
+                }
+                if !self.reader.takes(',')? {
+                    self.reader.sign('>')?;
+                    break;
+                }
+            }
+        }
+        let mut scope = Scope::new(name);
+        self.reader.sign('(')?;
+        while !self.reader.takes(')')? {
+            self.param(&mut scope)?;
+            if !self.reader.takes(',')? {
+                self.reader.sign(')')?;
                 break;
             }
         }
         let declared = self.result_types()?;
-        self.sign('{')?;
-        loop {
-            match self.next()? {
-                (Token::Value(name), span) => self.operation(name, span, &mut body)?,
-                (Token::Word("guard"), _) => {
-                    let (condition, span) = self.value(&mut body, Some(Type::Bool))?;
-                    if body.builder.function().ty(condition) != Type::Bool {
-                        return Err(self.error(span, "a guard takes a truth value".to_string()));
-                    }
-                    self.sign(',')?;
-                    match self.next()? {
-                        (Token::Word("true"), _) => body.builder.guard(condition, true),
-                        (Token::Word("false"), _) => body.builder.guard(condition, false),
-                        (token, span) => {
-                            let found = token.describe();
-                            return Err(self.error(
-                                span,
-                                format!("expected `true` or `false`, found {found}"),
-                            ));
-                        }
-                    }
-                }
-                (Token::Word("ret"), span) => return self.results(span, body, &declared),
-                (token, span) => {
-                    let found = token.describe();
-                    let message = format!("expected `%name = …`, `guard` or `ret`, found {found}");
-                    return Err(self.error(span, message));
-                }
+        let mut rule = None;
+        if self.reader.peek()? == Token::Word("jvp") {
+            self.reader.next()?;
+            rule = Some(self.known_function()?);
+        }
+        self.reader.sign('{')?;
+        let mut scopes = vec![scope];
+        let (at, results) = self.body(&mut scopes, "ret", Some(&declared))?;
+        if results.len() != declared.len() {
+            let (wants, has) = (declared.len(), results.len());
+            return Err(
+                self.error(at, format!("the function gives {wants} results, {has} are returned"))
+            );
+        }
+        let mut function = match scopes.pop() {
+            Some(scope) => scope.builder.finish(results),
+            None => return self.unexpected("expected a function"),
+        };
+        function.rule = rule;
+        Ok(function)
+    }
+
+    /// A function that stands before.
+    pub(crate) fn known_function(&mut self) -> Result<Arc<Function>, ParseError> {
+        match self.reader.next()? {
+            (Token::Function(name), span) => {
+                let found = self.functions.iter().find(|f| f.name() == name).cloned();
+                found.ok_or_else(|| {
+                    let message =
+                        format!("there is no function `@{name}` before this one; put it above");
+                    self.error(span, message)
+                })
+            }
+            (token, span) => {
+                let found = token.describe();
+                Err(self.error(span, format!("expected the name of a function, found {found}")))
             }
         }
     }
 
-    fn param(&mut self, body: &mut Body<'t>) -> Result<(), ParseError> {
-        let (name, span) = match self.next()? {
+    fn param(&mut self, scope: &mut Scope<'t>) -> Result<(), ParseError> {
+        let (name, span) = match self.reader.next()? {
             (Token::Value(name), span) => (name, span),
             (token, span) => {
                 let found = token.describe();
@@ -282,24 +194,27 @@ impl<'t> Reader<'t> {
                 );
             }
         };
-        self.sign(':')?;
-        let linear = self.peek()? == Token::Word("lin");
+        self.reader.sign(':')?;
+        let linear = self.reader.peek()? == Token::Word("lin");
         if linear {
-            self.next()?;
+            self.reader.next()?;
         }
         let ty = self.ty()?;
-        let value = body.builder.add_param(Param { name: name.to_string(), ty, linear });
-        self.define(name, span, value, body)
+        let value = scope.builder.add_param(Param { name: name.to_string(), ty, linear });
+        if linear {
+            scope.linear.insert(value);
+        }
+        self.define(name, span, value, scope)
     }
 
-    fn define(
+    pub(crate) fn define(
         &mut self,
         name: &'t str,
         span: Range<usize>,
-        value: Value,
-        body: &mut Body<'t>,
+        value: crate::Value,
+        scope: &mut Scope<'t>,
     ) -> Result<(), ParseError> {
-        match body.names.insert(name, value) {
+        match scope.names.insert(name, value) {
             None => Ok(()),
             Some(_) => {
                 Err(self.error(span, format!("`%{name}` is defined twice; choose another name")))
@@ -307,20 +222,68 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn ty(&mut self) -> Result<Type, ParseError> {
-        match self.next()? {
-            (Token::Word("f64"), _) => Ok(Type::F64),
-            (Token::Word("f32"), _) => Ok(Type::F32),
-            (Token::Word("bool"), _) => Ok(Type::Bool),
+    pub(crate) fn ty(&mut self) -> Result<Type, ParseError> {
+        let mut dims = Vec::new();
+        if self.reader.takes('[')? {
+            loop {
+                let any = dims.is_empty() && self.reader.peek()? == Token::Sign('?');
+                if any {
+                    self.reader.next()?;
+                }
+                dims.push(if any { Dim::Any } else { self.dim()? });
+                if !self.reader.takes(',')? {
+                    self.reader.sign(']')?;
+                    break;
+                }
+            }
+        }
+        let (token, span) = self.reader.next()?;
+        let element = match token {
+            Token::Word(word) => Element::by_name(word),
+            _ => None,
+        };
+        if !Type::is_room() {
+            return Err(self.error(span, "there are too many different types".to_string()));
+        }
+        match element {
+            Some(element) => Ok(Type::array(element, &dims)),
+            None => {
+                let found = token.describe();
+                let types = "f64, f32, i64, i32, bool, or an array such as [3, n]f64";
+                Err(self.error(span, format!("expected a type ({types}), found {found}")))
+            }
+        }
+    }
+
+    /// A dimension: a size, or a name that the function declares.
+    pub(crate) fn dim(&mut self) -> Result<Dim, ParseError> {
+        match self.reader.next()? {
+            (Token::Number(digits), span) => match digits.parse::<usize>() {
+                Ok(n) if n < 1 << 40 => Ok(Dim::Size(n)),
+                _ => Err(self.error(span, format!("`{digits}` is no size of an array"))),
+            },
+            (Token::Word(name), span) if self.symbols.contains(&name) => {
+                let _ = span;
+                Ok(Dim::symbol(name))
+            }
+            (Token::Word(name), span) => {
+                let message = format!(
+                    "there is no dimension `{name}`; declare it behind the function's name, as `@f<{name}>`"
+                );
+                Err(self.error(span, message))
+            }
             (token, span) => {
                 let found = token.describe();
-                Err(self.error(span, format!("expected a type (f64, f32, bool), found {found}")))
+                Err(self.error(
+                    span,
+                    format!("expected a size or the name of a dimension, found {found}"),
+                ))
             }
         }
     }
 
     fn result_types(&mut self) -> Result<Vec<Type>, ParseError> {
-        match self.next()? {
+        match self.reader.next()? {
             (Token::Arrow, _) => {}
             (token, span) => {
                 let found = token.describe();
@@ -330,87 +293,22 @@ impl<'t> Reader<'t> {
                 ));
             }
         }
-        if !self.takes('(')? {
+        if !self.reader.takes('(')? {
             return Ok(vec![self.ty()?]);
         }
         let mut types = Vec::new();
-        while !self.takes(')')? {
+        while !self.reader.takes(')')? {
             types.push(self.ty()?);
-            if !self.takes(',')? {
-                self.sign(')')?;
+            if !self.reader.takes(',')? {
+                self.reader.sign(')')?;
                 break;
             }
         }
         Ok(types)
     }
 
-    fn operation(
-        &mut self,
-        name: &'t str,
-        span: Range<usize>,
-        body: &mut Body<'t>,
-    ) -> Result<(), ParseError> {
-        self.sign('=')?;
-        let (word, at) = match self.next()? {
-            (Token::Word(word), at) => (word, at),
-            (token, at) => {
-                let found = token.describe();
-                return Err(
-                    self.error(at, format!("expected the name of an operation, found {found}"))
-                );
-            }
-        };
-        let Some(mut op) = Op::by_name(word) else {
-            let near =
-                nearest(word).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            return Err(self.error(at, format!("there is no operation `{word}`{near}")));
-        };
-        if let Op::Elementary(code, _) = op
-            && takes_parameter(code)
-        {
-            self.sign('{')?;
-            op = Op::Elementary(code, self.integer()?);
-            self.sign('}')?;
-        }
-        // The type of a constant is that of the numbers beside it.
-        let mut tokens = vec![self.next()?];
-        while self.takes(',')? {
-            tokens.push(self.next()?);
-        }
-        if tokens.len() != op.arity() {
-            let (wants, has) = (op.arity(), tokens.len());
-            return Err(self.error(at, format!("`{word}` takes {wants} operands, {has} are given")));
-        }
-        let known = |token: &Token<'_>| match token {
-            Token::Value(name) => body.names.get(name).map(|v| body.builder.function().ty(*v)),
-            _ => None,
-        };
-        let wanted = match op {
-            Op::And | Op::Or | Op::Not => Some(Type::Bool),
-            Op::Select => tokens[1..].iter().find_map(|(token, _)| known(token)),
-            _ => tokens.iter().find_map(|(token, _)| known(token)),
-        };
-        let mut operands = Vec::with_capacity(3);
-        for (k, (token, span)) in tokens.into_iter().enumerate() {
-            let wanted = if op == Op::Select && k == 0 { Some(Type::Bool) } else { wanted };
-            let value = self.operand(token, &span, wanted, body)?;
-            let found = body.builder.function().ty(value);
-            let number = !matches!(op, Op::And | Op::Or | Op::Not | Op::Select);
-            if wanted.is_some_and(|wanted| wanted != found) || (number && !found.is_float()) {
-                let wanted = wanted.filter(|w| w.is_float() || !number).unwrap_or(Type::F64);
-                return Err(
-                    self.error(span, format!("`{word}` wants {wanted} here, this is {found}"))
-                );
-            }
-            operands.push(value);
-        }
-        let ty = operands.last().map_or(Type::F64, |v| body.builder.function().ty(*v));
-        let value = body.builder.copy(op, ty, &operands);
-        self.define(name, span, value, body)
-    }
-
-    fn integer(&mut self) -> Result<i32, ParseError> {
-        match self.next()? {
+    pub(crate) fn integer(&mut self) -> Result<i32, ParseError> {
+        match self.reader.next()? {
             (Token::Number(digits), span) => digits
                 .parse()
                 .map_err(|_| self.error(span, format!("`{digits}` is no integer of 32 bits"))),
@@ -419,92 +317,10 @@ impl<'t> Reader<'t> {
             }
         }
     }
-
-    fn value(
-        &mut self,
-        body: &mut Body<'t>,
-        wanted: Option<Type>,
-    ) -> Result<(Value, Range<usize>), ParseError> {
-        let (token, span) = self.next()?;
-        Ok((self.operand(token, &span, wanted, body)?, span))
-    }
-
-    fn operand(
-        &mut self,
-        token: Token<'t>,
-        span: &Range<usize>,
-        wanted: Option<Type>,
-        body: &mut Body<'t>,
-    ) -> Result<Value, ParseError> {
-        match token {
-            Token::Value(name) => body.names.get(name).copied().ok_or_else(|| {
-                let message =
-                    format!("`%{name}` is not defined; operands come before what uses them");
-                self.error(span.clone(), message)
-            }),
-            Token::Word("true") => Ok(body.builder.truth(true)),
-            Token::Word("false") => Ok(body.builder.truth(false)),
-            Token::Number(text) => {
-                let (rest, rounded) =
-                    text.strip_prefix('~').map_or((text, false), |rest| (rest, true));
-                let single = rest.strip_suffix("f32");
-                let ty = match (single, wanted) {
-                    (Some(_), _) | (None, Some(Type::F32)) => Type::F32,
-                    _ => Type::F64,
-                };
-                let number = number(single.unwrap_or(rest), ty)
-                    .ok_or_else(|| self.error(span.clone(), format!("`{text}` is no number")))?;
-                let builder = &mut body.builder;
-                Ok(if rounded { builder.rounded(number, ty) } else { builder.constant(number, ty) })
-            }
-            other => {
-                let found = other.describe();
-                Err(self
-                    .error(span.clone(), format!("expected a value or a number, found {found}")))
-            }
-        }
-    }
-
-    fn results(
-        &mut self,
-        at: Range<usize>,
-        mut body: Body<'t>,
-        declared: &[Type],
-    ) -> Result<Function, ParseError> {
-        let mut results = Vec::new();
-        if self.peek()? != Token::Sign('}') {
-            loop {
-                let wanted = declared.get(results.len()).copied();
-                let (value, span) = self.value(&mut body, wanted)?;
-                let found = body.builder.function().ty(value);
-                if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
-                    let message = format!("the function gives {wanted} here, this is {found}");
-                    return Err(self.error(span, message));
-                }
-                results.push(value);
-                if !self.takes(',')? {
-                    break;
-                }
-            }
-        }
-        if results.len() != declared.len() {
-            let (wants, has) = (declared.len(), results.len());
-            return Err(
-                self.error(at, format!("the function gives {wants} results, {has} are returned"))
-            );
-        }
-        self.sign('}')?;
-        Ok(body.builder.finish(results))
-    }
-}
-
-struct Body<'t> {
-    builder: Builder,
-    names: FxHashMap<&'t str, Value>,
 }
 
 /// A number as it is printed.
-fn number(text: &str, ty: Type) -> Option<f64> {
+pub(crate) fn number(text: &str, single: bool) -> Option<f64> {
     match text {
         "inf" => return Some(f64::INFINITY),
         "-inf" => return Some(f64::NEG_INFINITY),
@@ -517,17 +333,16 @@ fn number(text: &str, ty: Type) -> Option<f64> {
     }
     // `inf` and `nan` in other spellings are not what is printed.
     let digits = text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
-    match ty {
-        Type::F32 => text.parse::<f32>().ok().filter(|_| digits).map(f64::from),
-        _ => text.parse().ok().filter(|_| digits),
+    match single {
+        true => text.parse::<f32>().ok().filter(|_| digits).map(f64::from),
+        false => text.parse().ok().filter(|_| digits),
     }
 }
 
 /// The operation whose name differs by a letter or two.
-fn nearest(word: &str) -> Option<&'static str> {
-    let names = cotangent_ops::Opcode::ALL.iter().map(|code| code.info().name);
-    let others = ["lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "select"];
-    let near = names.chain(others).map(|name| (distance(word, name), name)).min()?;
+pub(crate) fn nearest(word: &str) -> Option<&'static str> {
+    let others = ["tab", "red", "acc", "for", "while", "if", "call"];
+    let near = Op::names().chain(others).map(|name| (distance(word, name), name)).min()?;
     (near.0 <= 2 && near.0 < word.len()).then_some(near.1)
 }
 

@@ -1,92 +1,369 @@
-//! The text of a function: one operation a line, values numbered densely, constants where they are used.
+//! The text of a function: one operation a line, values numbered densely, constants where they are used,
+//! bodies indented. Functions that are called stand before those that call them.
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::function::{Function, Op, Type, Value, takes_parameter};
+use rustc_hash::FxHashSet;
+
+use crate::function::{Function, Value};
+use crate::op::{Op, takes_parameter};
+use crate::structure::Structure;
+use crate::types::{Dim, Element, Type};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fn @{}(", self.name())?;
-        for (k, param) in self.params().iter().enumerate() {
+        let mut printer = Printer { f, called: Vec::new() };
+        printer.dependencies(self)?;
+        printer.function(self, self.name())
+    }
+}
+
+struct Printer<'p, 'f> {
+    f: &'p mut fmt::Formatter<'f>,
+    /// Functions that have been printed, with their names.
+    called: Vec<(Arc<Function>, String)>,
+}
+
+/// The names in use, and those of the values of one body.
+struct Names {
+    taken: FxHashSet<String>,
+    next: u32,
+}
+
+impl Names {
+    fn fresh(&mut self) -> String {
+        loop {
+            let name = self.next.to_string();
+            self.next += 1;
+            if !self.taken.contains(&name) {
+                return name;
+            }
+        }
+    }
+
+    /// A name like this one that is not taken; it is then.
+    fn like(&mut self, stem: &str) -> String {
+        let stem = if stem.is_empty() { "x" } else { stem };
+        let mut name = stem.to_string();
+        let mut k = 1;
+        while self.taken.contains(&name) {
+            name = format!("{stem}_{k}");
+            k += 1;
+        }
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+impl Printer<'_, '_> {
+    /// Prints what a function calls, and its rule.
+    fn dependencies(&mut self, function: &Function) -> fmt::Result {
+        for structure in &function.structures {
+            for body in structure.bodies() {
+                self.dependencies(body)?;
+            }
+            if let Structure::Call { function } = structure {
+                self.named(function)?;
+            }
+        }
+        match &function.rule {
+            Some(rule) => {
+                self.dependencies(rule)?;
+                self.named(rule)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn named(&mut self, function: &Arc<Function>) -> fmt::Result {
+        if self.name_of(function).is_some() {
+            return Ok(());
+        }
+        let taken = |name: &str, called: &[(Arc<Function>, String)]| {
+            called.iter().any(|(_, other)| other == name)
+        };
+        let mut name = function.name().to_string();
+        let mut k = 1;
+        while taken(&name, &self.called) {
+            name = format!("{}_{k}", function.name());
+            k += 1;
+        }
+        self.dependencies(function)?;
+        self.function(function, &name)?;
+        self.called.push((function.clone(), name));
+        Ok(())
+    }
+
+    fn name_of(&self, function: &Arc<Function>) -> Option<&str> {
+        let same = |other: &Arc<Function>| {
+            Arc::ptr_eq(function, other)
+                || (function.name() == other.name() && **function == **other)
+        };
+        self.called.iter().find(|(other, _)| same(other)).map(|(_, name)| name.as_str())
+    }
+
+    fn function(&mut self, function: &Function, name: &str) -> fmt::Result {
+        write!(self.f, "fn @{name}")?;
+        let symbols = function.symbols();
+        if !symbols.is_empty() {
+            write!(self.f, "<{}>", symbols.join(", "))?;
+        }
+        self.f.write_str("(")?;
+        for (k, param) in function.params().iter().enumerate() {
             let comma = if k > 0 { ", " } else { "" };
             let linear = if param.linear { "lin " } else { "" };
-            write!(f, "{comma}%{}: {linear}{}", param.name, param.ty)?;
+            write!(self.f, "{comma}%{}: {linear}{}", param.name, param.ty)?;
         }
-        f.write_str(") -> ")?;
-        match self.results() {
-            [one] => write!(f, "{}", self.ty(*one))?,
+        self.f.write_str(") -> ")?;
+        match function.results() {
+            [one] => write!(self.f, "{}", function.ty(*one))?,
             many => {
-                f.write_str("(")?;
+                self.f.write_str("(")?;
                 for (k, value) in many.iter().enumerate() {
-                    write!(f, "{}{}", if k > 0 { ", " } else { "" }, self.ty(*value))?;
+                    write!(self.f, "{}{}", if k > 0 { ", " } else { "" }, function.ty(*value))?;
                 }
-                f.write_str(")")?;
+                self.f.write_str(")")?;
             }
         }
-        f.write_str(" {\n")?;
-        let mut names = vec![u32::MAX; self.len()];
-        // Parameters may be named by numbers, too.
-        let taken: Vec<u32> = self.params().iter().filter_map(|p| p.name.parse().ok()).collect();
-        let mut free = (0..u32::MAX).filter(|name| !taken.contains(name));
-        for value in self.values().filter(|v| self.op(*v).arity() > 0) {
-            let name = free.next().unwrap_or(u32::MAX);
-            names[value.index()] = name;
-            write!(f, "  %{name} = {}", self.op(value).name())?;
-            if let Op::Elementary(code, parameter) = self.op(value)
-                && takes_parameter(code)
-            {
-                write!(f, "{{{parameter}}}")?;
+        let rule = function.rule.as_ref().and_then(|rule| self.name_of(rule));
+        if let Some(rule) = rule.map(str::to_string) {
+            write!(self.f, " jvp @{rule}")?;
+        }
+        self.f.write_str(" {\n")?;
+        let params: Vec<String> =
+            function.params().iter().map(|p| format!("%{}", p.name)).collect();
+        let taken = function.params().iter().map(|p| p.name.clone()).collect();
+        let mut names = Names { taken, next: 0 };
+        self.body(function, &params, &mut names, 1, "ret")?;
+        self.f.write_str("}\n")
+    }
+
+    fn indent(&mut self, depth: usize) -> fmt::Result {
+        (0..depth).try_for_each(|_| self.f.write_str("  "))
+    }
+
+    /// The operations and results of a body whose parameters have these names.
+    fn body(
+        &mut self,
+        f: &Function,
+        params: &[String],
+        names: &mut Names,
+        depth: usize,
+        end: &str,
+    ) -> fmt::Result {
+        let mut of: Vec<String> = vec![String::new(); f.len()];
+        let mut parts: Vec<Vec<Option<Value>>> = vec![Vec::new(); f.structures.len()];
+        for value in f.values() {
+            match f.op(value) {
+                Op::Param(k) => of[value.index()].clone_from(&params[k as usize]),
+                Op::Part(k) => {
+                    if let Op::Structure(s) = f.op(f.operand(value, 0)) {
+                        let parts = &mut parts[s as usize];
+                        if parts.len() <= k as usize {
+                            parts.resize(k as usize + 1, None);
+                        }
+                        parts[k as usize] = Some(value);
+                    }
+                }
+                _ => {}
             }
-            self.write_list(f, self.operands(value), &names)?;
-            f.write_str("\n")?;
         }
-        for guard in self.guards() {
-            f.write_str("  guard ")?;
-            self.write_value(f, guard.condition, &names)?;
-            writeln!(f, ", {}", guard.expected)?;
+        for value in f.values() {
+            let op = f.op(value);
+            if op.is_leaf() || matches!(op, Op::Part(_)) {
+                continue;
+            }
+            self.indent(depth)?;
+            if let (Op::Structure(s), Some(structure)) = (op, f.structure(value)) {
+                let operands: Vec<Value> = f.operands(value).collect();
+                let count = structure.part_types(Dim::Any).len();
+                let mut written = Vec::with_capacity(count);
+                for k in 0..count {
+                    let part = parts[s as usize].get(k).copied().flatten();
+                    written.push(part.map_or_else(
+                        || "_".to_string(),
+                        |part| {
+                            let name = format!("%{}", names.fresh());
+                            of[part.index()].clone_from(&name);
+                            name
+                        },
+                    ));
+                }
+                if written.is_empty() {
+                    written.push("_".to_string());
+                }
+                write!(self.f, "{} = ", written.join(", "))?;
+                let operands: Vec<String> =
+                    operands.iter().map(|v| written_value(f, *v, &of)).collect();
+                self.structure(structure, &operands, names, depth)?;
+                continue;
+            }
+            let name = format!("%{}", names.fresh());
+            write!(self.f, "{name} = {}", op.name())?;
+            self.operation(f, value, &of)?;
+            of[value.index()] = name;
+            self.f.write_str("\n")?;
         }
-        f.write_str("  ret")?;
-        self.write_list(f, self.results().iter().copied(), &names)?;
-        f.write_str("\n}\n")
+        for guard in f.guards() {
+            self.indent(depth)?;
+            let condition = written_value(f, guard.condition, &of);
+            writeln!(self.f, "guard {condition}, {}", guard.expected)?;
+        }
+        self.indent(depth)?;
+        let results: Vec<String> = f.results().iter().map(|v| written_value(f, *v, &of)).collect();
+        let space = if results.is_empty() { "" } else { " " };
+        writeln!(self.f, "{end}{space}{}", results.join(", "))
+    }
+
+    /// What stands behind the name of an operation without a body.
+    fn operation(&mut self, f: &Function, value: Value, of: &[String]) -> fmt::Result {
+        let operands: Vec<String> = f.operands(value).map(|v| written_value(f, v, of)).collect();
+        match f.op(value) {
+            Op::Elementary(code, parameter) if takes_parameter(code) => {
+                write!(self.f, "{{{parameter}}} {}", operands.join(", "))
+            }
+            Op::Extent(k) => write!(self.f, "{{{k}}} {}", operands[0]),
+            Op::Cast => write!(self.f, " {} : {}", operands[0], f.ty(value).element().name()),
+            Op::Fill => write!(self.f, " {} : {}", operands[0], f.ty(value)),
+            Op::Load => write!(self.f, " {}[{}]", operands[0], operands[1..].join(", ")),
+            Op::Put | Op::PutAdd => {
+                write!(self.f, " {}[{}], {}", operands[0], operands[2..].join(", "), operands[1])
+            }
+            _ => write!(self.f, " {}", operands.join(", ")),
+        }
+    }
+
+    fn structure(
+        &mut self,
+        structure: &Structure,
+        operands: &[String],
+        names: &mut Names,
+        depth: usize,
+    ) -> fmt::Result {
+        let (own, handed) = structure.own_params();
+        let first = structure.bodies().next().map(|body| body.params()).unwrap_or_default();
+        if let Structure::Call { function } = structure {
+            let name = self.name_of(function).unwrap_or(function.name()).to_string();
+            return writeln!(self.f, "call @{name}({})", operands.join(", "));
+        }
+        // Names of parameters are free again behind the body.
+        let own_names: Vec<String> = first[..own].iter().map(|p| names.like(&p.name)).collect();
+        let (indices, carried) = own_names.split_at(own - handed);
+        let lead = structure.lead();
+        match structure {
+            Structure::Tab { dims, .. }
+            | Structure::Red { dims, .. }
+            | Structure::Acc { dims, .. } => {
+                let kind = match structure {
+                    Structure::Red { reducer, .. } => format!("red {}", reducer.name()),
+                    other => other.name().to_string(),
+                };
+                let domain: Vec<String> =
+                    indices.iter().zip(dims).map(|(i, dim)| format!("%{i} < {dim}")).collect();
+                write!(self.f, "{kind} ({})", domain.join(", "))?;
+            }
+            Structure::For { .. } => write!(self.f, "for %{} < {}", indices[0], operands[0])?,
+            Structure::While { .. } => self.f.write_str("while")?,
+            _ => write!(self.f, "if {}", operands[0])?,
+        }
+        if !matches!(
+            structure,
+            Structure::Tab { .. } | Structure::Red { .. } | Structure::If { .. }
+        ) {
+            let carried: Vec<String> = carried
+                .iter()
+                .zip(&first[own - handed..])
+                .zip(&operands[lead..])
+                .map(|((name, param), init)| {
+                    format!("%{name}{} = {init}", if param.linear { ": lin" } else { "" })
+                })
+                .collect();
+            write!(self.f, " ({})", carried.join(", "))?;
+        }
+        self.f.write_str(" {\n")?;
+        let params: Vec<String> = own_names
+            .iter()
+            .map(|name| format!("%{name}"))
+            .chain(operands[lead + handed..].iter().cloned())
+            .collect();
+        let between = if matches!(structure, Structure::While { .. }) { "do" } else { "else" };
+        for (k, body) in structure.bodies().enumerate() {
+            if k > 0 {
+                self.indent(depth)?;
+                writeln!(self.f, "}} {between} {{")?;
+            }
+            self.body(body, &params, names, depth + 1, "yield")?;
+        }
+        self.indent(depth)?;
+        own_names.iter().for_each(|name| {
+            names.taken.remove(name);
+        });
+        self.f.write_str("}\n")
     }
 }
 
 impl Function {
-    fn write_list(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        values: impl Iterator<Item = Value>,
-        names: &[u32],
-    ) -> fmt::Result {
-        for (k, value) in values.enumerate() {
-            f.write_str(if k > 0 { ", " } else { " " })?;
-            self.write_value(f, value, names)?;
-        }
-        Ok(())
+    /// The names of dimensions, in the order in which they are met.
+    pub fn symbols(&self) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        self.collect_symbols(&mut found);
+        found
     }
 
-    fn write_value(&self, f: &mut fmt::Formatter<'_>, value: Value, names: &[u32]) -> fmt::Result {
-        match self.op(value) {
-            Op::Param(k) => write!(f, "%{}", self.params()[k as usize].name),
-            Op::Truth(truth) => write!(f, "{truth}"),
-            Op::Constant(bits) => write_number(f, "", f64::from_bits(bits), self.ty(value)),
-            Op::Rounded(bits) => write_number(f, "~", f64::from_bits(bits), self.ty(value)),
-            _ => write!(f, "%{}", names[value.index()]),
+    fn collect_symbols(&self, found: &mut Vec<&'static str>) {
+        let mut add = |dims: &[Dim]| {
+            for dim in dims {
+                if let Dim::Symbol(name) = dim
+                    && !found.contains(name)
+                {
+                    found.push(name);
+                }
+            }
+        };
+        self.params.iter().for_each(|p| add(p.ty.dims()));
+        self.nodes
+            .iter()
+            .map(crate::op::Node::ty)
+            .filter(|ty| !ty.is_scalar())
+            .for_each(|ty| add(ty.dims()));
+        for structure in &self.structures {
+            structure.domain().iter().for_each(|dim| {
+                if let Dim::Symbol(name) = dim
+                    && !found.contains(name)
+                {
+                    found.push(name);
+                }
+            });
+            if !matches!(structure, Structure::Call { .. }) {
+                structure.bodies().for_each(|body| body.collect_symbols(found));
+            }
         }
     }
 }
 
+fn written_value(f: &Function, value: Value, of: &[String]) -> String {
+    match f.op(value) {
+        Op::Truth(truth) => truth.to_string(),
+        Op::Constant(bits) => written_number("", f64::from_bits(bits), f.ty(value)),
+        Op::Rounded(bits) => written_number("~", f64::from_bits(bits), f.ty(value)),
+        Op::Integer(c) if f.ty(value) == Type::I32 => format!("{c}i32"),
+        Op::Integer(c) => c.to_string(),
+        _ => of[value.index()].clone(),
+    }
+}
+
 /// The shortest decimal that reads back to the same bits; a NaN by its bits.
-fn write_number(f: &mut fmt::Formatter<'_>, mark: &str, c: f64, ty: Type) -> fmt::Result {
-    f.write_str(mark)?;
-    let suffix = if ty == Type::F32 { "f32" } else { "" };
+fn written_number(mark: &str, c: f64, ty: Type) -> String {
+    let single = ty.element() == Element::F32;
+    let suffix = if single { "f32" } else { "" };
     if c.is_nan() {
-        write!(f, "nan[{:x}]{suffix}", c.to_bits())
+        format!("{mark}nan[{:x}]{suffix}", c.to_bits())
     } else if c.is_infinite() {
-        write!(f, "{}inf{suffix}", if c < 0.0 { "-" } else { "" })
-    } else if ty == Type::F32 {
-        write!(f, "{:?}{suffix}", c as f32)
+        format!("{mark}{}inf{suffix}", if c < 0.0 { "-" } else { "" })
+    } else if single {
+        format!("{mark}{:?}{suffix}", c as f32)
     } else {
-        write!(f, "{c:?}")
+        format!("{mark}{c:?}")
     }
 }

@@ -11,7 +11,8 @@ use cotangent_numbers::{inherent, number};
 use cotangent_ops::{Binary, Comparison, Lift, Mask, Opcode, Operation, Ternary, Unary};
 
 use crate::build::{Builder, fold};
-use crate::function::{Function, Type, Value};
+use crate::function::{Function, Value};
+use crate::types::Type;
 
 /// The stamp of constants, which belong to no trace.
 const NO_STAMP: u32 = 0;

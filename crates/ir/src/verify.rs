@@ -1,7 +1,10 @@
 //! What must hold of every function, however it was made.
 
-use crate::function::{Function, Op, Type, Value};
 use cotangent_ops::Opcode;
+
+use crate::function::{Function, Value};
+use crate::op::Op;
+use crate::types::{Dim, Element, Type};
 
 /// What does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +54,24 @@ pub enum VerifyError {
         /// Which operand.
         operand: usize,
     },
+    /// Dimensions that do not fit.
+    #[error("value {value}, `{name}`: {what}")]
+    Dims {
+        /// The value.
+        value: usize,
+        /// What it does.
+        name: &'static str,
+        /// What is wrong.
+        what: String,
+    },
+    /// An operation with a body that does not fit its operands.
+    #[error("`{name}`: {what}")]
+    Structure {
+        /// What it does.
+        name: &'static str,
+        /// What is wrong.
+        what: String,
+    },
     /// A result or guard that is no value, or of the wrong type.
     #[error("{what} {index} is no value of the function that it could be")]
     Root {
@@ -77,7 +98,7 @@ impl Function {
             }
         }
         for (index, guard) in self.guards().iter().enumerate() {
-            if !exists(&guard.condition) || self.ty(guard.condition) != Type::Bool {
+            if !exists(&guard.condition) || self.ty(guard.condition) != Type::BOOL {
                 return Err(VerifyError::Root { what: "guard", index });
             }
         }
@@ -97,29 +118,103 @@ impl Function {
                 return Err(VerifyError::Param { value: at, param, count });
             }
         }
-        let of = |k: usize| self.operands(value).nth(k).map_or(ty, |v| self.ty(v));
-        let wants = |k: usize| match op {
-            Op::And | Op::Or | Op::Not => Type::Bool,
-            Op::Select if k == 0 => Type::Bool,
-            // The first says which; it must be a number.
-            Op::Compare(_) => {
-                if of(0).is_float() {
-                    of(0)
-                } else {
-                    Type::F64
-                }
-            }
-            Op::Elementary(..) if !ty.is_float() => Type::F64,
-            _ => ty,
-        };
-        for operand in 0..op.arity() {
-            let (found, expected) = (of(operand), wants(operand));
-            if found != expected {
-                let name = op.name();
+        if let Some(structure) = self.structure(value) {
+            let types: Vec<Type> = self.operands(value).map(|v| self.ty(v)).collect();
+            structure.check(&types)?;
+            return structure.bodies().try_for_each(|body| body.verify());
+        }
+        if let Op::Part(k) = op {
+            let whole = self.operand(value, 0);
+            let Some(structure) = self.structure(whole) else {
+                return Err(VerifyError::Root { what: "part", index: at });
+            };
+            let operands: Vec<Value> = self.operands(whole).collect();
+            let types = structure.part_types(self.bound(structure, &operands));
+            return match types.get(k as usize) {
+                Some(part) if *part == ty => Ok(()),
+                _ => Err(VerifyError::Root { what: "part", index: at }),
+            };
+        }
+        self.verify_types(value)
+    }
+
+    fn verify_types(&self, value: Value) -> Result<(), VerifyError> {
+        let (op, ty, at) = (self.op(value), self.ty(value), value.index());
+        let operands: Vec<Type> = self.operands(value).map(|v| self.ty(v)).collect();
+        let element = ty.element();
+        let first = operands.first().map_or(element, |ty| ty.element());
+        for (operand, found) in operands.iter().copied().enumerate() {
+            let index = matches!(op, Op::Load) && operand > 0
+                || matches!(op, Op::Put | Op::PutAdd) && operand > 1;
+            let expected = match op {
+                Op::And | Op::Or | Op::Not => Element::Bool,
+                Op::Select if operand == 0 => Element::Bool,
+                // The first says which; it must be a number.
+                Op::Compare(_) if first == Element::Bool => Element::F64,
+                Op::Compare(_) => first,
+                Op::Elementary(..) if !element.is_float() => Element::F64,
+                Op::Integral(_) if !element.is_integer() => Element::I64,
+                Op::Cast | Op::Extent(_) => found.element(),
+                Op::Argsort if !found.is_float() => Element::F64,
+                Op::Argsort => found.element(),
+                _ if index => Element::I64,
+                _ => element,
+            };
+            if found.element() != expected || found == Type::PARTS || (index && !found.is_scalar())
+            {
+                let (name, expected) = (op.name(), Type::scalar(expected));
                 return Err(VerifyError::Type { value: at, name, operand, found, expected });
             }
         }
+        let wrong = |what: String| Err(VerifyError::Dims { value: at, name: op.name(), what });
+        if ty.dims().iter().skip(1).any(|dim| *dim == Dim::Any) {
+            return wrong("only the first dimension can be unknown".to_string());
+        }
+        match op {
+            Op::Load => {
+                let (array, indices) = (operands[0], operands.len() - 1);
+                if indices > array.dims().len() || array.after(indices) != ty {
+                    return wrong(format!("{indices} indices of {array} do not give {ty}"));
+                }
+            }
+            Op::Put | Op::PutAdd => {
+                let (array, inner, indices) = (operands[0], operands[1], operands.len() - 2);
+                if array != ty || indices > ty.dims().len() || ty.after(indices) != inner {
+                    return wrong(format!("{inner} does not go to {indices} indices of {array}"));
+                }
+            }
+            Op::Fill if !operands[0].is_scalar() => {
+                return wrong(format!("it is filled with {}, which is no scalar", operands[0]));
+            }
+            Op::Extent(k) if k as usize >= operands[0].dims().len() => {
+                return wrong(format!("there is no dimension {k} of {}", operands[0]));
+            }
+            Op::Fill | Op::Extent(_) => {}
+            Op::Argsort if operands[0].dims().len() != 1 => {
+                return wrong(format!("{} is no list", operands[0]));
+            }
+            _ => {
+                if let Some(other) =
+                    operands.iter().find(|o| !o.is_scalar() && o.dims() != ty.dims())
+                {
+                    return wrong(format!("{other} among operands of {ty}"));
+                }
+                let none = !operands.is_empty() && operands.iter().all(|o| o.is_scalar());
+                if none && !ty.is_scalar() {
+                    return wrong(format!("scalars do not give {ty}"));
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Whether a value is zero everywhere.
+    pub fn is_zero(&self, value: Value) -> bool {
+        match self.op(value) {
+            Op::Constant(bits) => bits == 0,
+            Op::Fill => self.is_zero(self.operand(value, 0)),
+            _ => false,
+        }
     }
 
     /// Which values depend on linear parameters, and so linearly.
@@ -128,17 +223,52 @@ impl Function {
     /// A linear value used where the result is not linear in it.
     pub fn linear_values(&self) -> Result<Vec<bool>, VerifyError> {
         let mut linear = vec![false; self.len()];
+        let mut parts: Vec<Vec<bool>> = vec![Vec::new(); self.structures.len()];
+        let mut args: Vec<Value> = Vec::new();
         for value in self.values() {
             let op = self.op(value);
-            let args: Vec<Value> = self.operands(value).collect();
+            args.clear();
+            args.extend(self.operands(value));
             let is = |k: usize| linear[args[k].index()];
-            let zero = |k: usize| self.op(args[k]) == Op::Constant(0);
+            let zero = |k: usize| self.is_zero(args[k]);
             let any = (0..args.len()).any(is);
             let bad =
                 |operand| VerifyError::NotLinear { value: value.index(), name: op.name(), operand };
             let result = match op {
                 Op::Param(k) => self.params()[k as usize].linear,
+                Op::Structure(number) => {
+                    let structure = &self.structures[number as usize];
+                    parts[number as usize] = structure.linear_parts()?;
+                    // What goes to a linear parameter is linear or zero, and nothing linear goes elsewhere.
+                    let body = structure.params();
+                    for operand in 0..args.len() {
+                        let param = structure.param_of(operand).and_then(|k| body.get(k));
+                        let wants = param.is_some_and(|p| p.linear);
+                        if (is(operand) && !wants) || (wants && !is(operand) && !zero(operand)) {
+                            let name = structure.name();
+                            return Err(VerifyError::NotLinear {
+                                value: value.index(),
+                                name,
+                                operand,
+                            });
+                        }
+                    }
+                    false
+                }
+                Op::Part(k) => match self.op(args[0]) {
+                    Op::Structure(number) => {
+                        parts[number as usize].get(k as usize).copied().unwrap_or(false)
+                    }
+                    _ => false,
+                },
                 _ if !any => false,
+                Op::Fill | Op::Cast if self.ty(value).is_float() => true,
+                Op::Load => true,
+                Op::Extent(_) => false,
+                Op::Put | Op::PutAdd => match (0..2).find(|k| !is(*k) && !zero(*k)) {
+                    Some(other) => return Err(bad(1 - other)),
+                    None => true,
+                },
                 Op::Elementary(Opcode::Neg, _) => true,
                 Op::Elementary(Opcode::Add | Opcode::Sub, _) => {
                     // A sum with a number that is not zero is affine, not linear.

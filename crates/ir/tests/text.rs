@@ -11,7 +11,7 @@ fn random(seed: u64) -> Function {
     let mut b = Builder::new(format!("random{seed}"));
     let mut numbers: Vec<Value> =
         (0..rng.usize(1..4)).map(|k| b.param(["x", "y", "0", "7"][k], ty)).collect();
-    let mut masks: Vec<Value> = if rng.bool() { vec![b.param("m", Type::Bool)] } else { vec![] };
+    let mut masks: Vec<Value> = if rng.bool() { vec![b.param("m", Type::BOOL)] } else { vec![] };
     for _ in 0..rng.usize(1..60) {
         let mut number = || numbers[rng.usize(..numbers.len())];
         let [x, y, z] = [number(), number(), number()];
@@ -81,7 +81,10 @@ fn what_is_wrong_is_named_with_its_place() {
         ("", "1:1: a function begins with `fn @name`, not the end of the text"),
         ("fn f()", "1:4: expected the function's name, as `@f`, found `f`"),
         ("fn @f(%x f64)", "1:10: expected `:`, found `f64`"),
-        ("fn @f(%x: i32) -> f64 {}", "1:11: expected a type (f64, f32, bool), found `i32`"),
+        (
+            "fn @f(%x: i16) -> f64 {}",
+            "1:11: expected a type (f64, f32, i64, i32, bool, or an array such as [3, n]f64), found `i16`",
+        ),
         (
             "fn @f(%x: f64, %x: f64) -> f64 { ret %x }",
             "1:16: `%x` is defined twice; choose another name",
@@ -123,7 +126,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "fn @f(%x: f64) -> f64 {\n  ret %x\n} fn",
-            "3:3: expected the end of the text, found `fn`",
+            "3:5: expected the function's name, as `@f`, found the end of the text",
         ),
         (
             "fn @f(%x: f64) -> f64 {\n  guard %x, true\n  ret %x\n}",

@@ -49,6 +49,29 @@ pub enum TransformError {
         /// The highest one.
         most: usize,
     },
+    /// A rule that does not fit its function.
+    #[error(
+        "@{rule}, the derivative of @{function}, takes {wants} arguments (those of the function and a tangent of \
+         each number) and gives {gives} results (a tangent of each number)"
+    )]
+    Rule {
+        /// The function.
+        function: String,
+        /// Its rule.
+        rule: String,
+        /// How many arguments the rule takes.
+        wants: usize,
+        /// How many results it gives.
+        gives: usize,
+    },
+    /// Something that reverse mode does not go through.
+    #[error("reverse mode of @{function}: {what}")]
+    Reverse {
+        /// The function.
+        function: String,
+        /// What is in the way.
+        what: String,
+    },
     /// The function could not be run on the numbers that write it down.
     #[error(transparent)]
     Run(#[from] cotangent_ir::RunError),

@@ -1,10 +1,10 @@
 //! Taylor mode: series in the place of numbers.
 
-use cotangent_ir::{Builder, Function, Numbers, Room, Traced, Value};
+use cotangent_ir::{Builder, Function, Numbers, Room, Traced, Type, Value};
 use cotangent_numbers::Jet;
 
 use crate::error::TransformError;
-use crate::linearize::float_type;
+use crate::linearize::float_element;
 
 /// The highest order that is written down.
 const MOST: usize = 12;
@@ -42,7 +42,7 @@ pub fn jet(f: &Function, order: usize) -> Result<Function, TransformError> {
 /// Series of L coefficients.
 fn of_length<const L: usize>(f: &Function) -> Result<Function, TransformError> {
     f.verify()?;
-    let ty = float_type(f)?;
+    let ty = Type::scalar(float_element(f)?);
     let mut b = Builder::new(format!("{}.jet", f.name()));
     let params: Vec<[Value; L]> = f
         .params()

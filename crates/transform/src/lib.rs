@@ -30,9 +30,11 @@
 mod error;
 mod jacobian;
 mod jet;
+mod linear_structure;
 mod linearize;
 mod rewrite;
 mod transpose;
+mod turn_structure;
 
 pub use error::TransformError;
 pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};

@@ -1,10 +1,11 @@
 //! Forward mode: tangents beside the values.
 
-use cotangent_ir::{Builder, Function, Numbers, Op, Param, Traced, Type, Value};
+use cotangent_ir::{Builder, Copied, Element, Function, Numbers, Op, Param, Traced, Type, Value};
 use cotangent_numbers::Elementary;
 use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 
 use crate::error::TransformError;
+use crate::rewrite::ordinary;
 
 /// The function with a tangent for every number among its parameters (linear parameters, behind the
 /// others), and the tangents of its numbers behind its results.
@@ -41,11 +42,12 @@ pub fn linearize_to(
     moves: impl Fn(&Param) -> bool,
 ) -> Result<Function, TransformError> {
     f.verify()?;
-    let ty = float_type(f)?;
-    let mut b = Builder::new(format!("{}.fwd", f.name()));
+    let element = float_element(f)?;
     // What was linear is an ordinary value now: only the newest tangents are linear.
+    let f = &ordinary(f);
+    let mut b = Builder::new(format!("{}.fwd", f.name()));
     let params: Vec<Value> = f.params().iter().map(|p| b.param(p.name.clone(), p.ty)).collect();
-    let tangent_params: Vec<Option<Value>> = f
+    let tangents: Vec<Option<Value>> = f
         .params()
         .iter()
         .map(|p| {
@@ -53,68 +55,150 @@ pub fn linearize_to(
             moving.then(|| b.linear_param(format!("d{}", p.name), p.ty))
         })
         .collect();
-    let (values, tangents) = b.numbers(ty, |numbers| {
-        let mut values: Vec<Value> = Vec::with_capacity(f.len());
-        let mut tangents: Vec<Option<Value>> = Vec::with_capacity(f.len());
+    let Moved { mut values, tangents } = write(f, &mut b, &params, &tangents, element)?;
+    for (result, tangent) in f.results().iter().zip(tangents) {
+        let ty = f.ty(*result);
+        if ty.is_float() {
+            values.push(tangent.unwrap_or_else(|| b.constant(0.0, ty)));
+        }
+    }
+    Ok(b.finish(values))
+}
+
+/// What the numbers of a function are made of, bodies included.
+pub(crate) fn float_element(f: &Function) -> Result<Element, TransformError> {
+    fn collect(f: &Function, found: &mut Vec<Element>) {
         for value in f.values() {
-            let args: Vec<Value> = f.operands(value).collect();
-            let mapped: Vec<Value> = args.iter().map(|v| values[v.index()]).collect();
-            let moving: Vec<Option<Value>> = args.iter().map(|v| tangents[v.index()]).collect();
-            let (copy, tangent) = match f.op(value) {
-                Op::Param(k) => (params[k as usize], tangent_params[k as usize]),
-                op => {
-                    let copy = numbers.build(|b| b.copy(op, f.ty(value), &mapped));
-                    (copy, tangent_of(op, &mapped, copy, &moving, numbers, ty))
-                }
-            };
-            values.push(copy);
-            tangents.push(tangent);
+            let ty = f.ty(value);
+            if ty.is_float() && !found.contains(&ty.element()) {
+                found.push(ty.element());
+            }
+            if let Some(structure) = f.structure(value) {
+                structure.bodies().for_each(|body| collect(body, found));
+            }
         }
-        (values, tangents)
-    })?;
-    for guard in f.guards() {
-        b.guard(values[guard.condition.index()], guard.expected);
     }
-    let mut results: Vec<Value> = f.results().iter().map(|v| values[v.index()]).collect();
-    for result in f.results().iter().filter(|v| f.ty(**v).is_float()) {
-        results.push(tangents[result.index()].unwrap_or_else(|| b.constant(0.0, ty)));
-    }
-    Ok(b.finish(results))
-}
-
-/// The type of the numbers among the parameters.
-pub(crate) fn float_type(f: &Function) -> Result<Type, TransformError> {
-    let mut types = f.values().map(|v| f.ty(v)).filter(|ty| ty.is_float());
-    let first = types.next().unwrap_or(Type::F64);
-    if types.all(|ty| ty == first) {
-        Ok(first)
-    } else {
-        Err(TransformError::Mixed { function: f.name().to_string() })
+    let mut found = Vec::new();
+    collect(f, &mut found);
+    match found[..] {
+        [] => Ok(Element::F64),
+        [one] => Ok(one),
+        _ => Err(TransformError::Mixed { function: f.name().to_string() }),
     }
 }
 
-/// The tangent of an operation; none if it is zero for all points.
-fn tangent_of(
-    op: Op,
+/// The results of a function and their tangents; none for those that are zero at all points.
+pub(crate) struct Moved {
+    pub(crate) values: Vec<Value>,
+    pub(crate) tangents: Vec<Option<Value>>,
+}
+
+/// Writes a function with tangents into another one, given its arguments and their tangents.
+pub(crate) fn write(
+    f: &Function,
+    b: &mut Builder,
     args: &[Value],
-    result: Value,
-    moving: &[Option<Value>],
-    numbers: &Numbers,
-    ty: Type,
-) -> Option<Value> {
-    if moving.iter().all(Option::is_none) {
-        return None;
-    }
-    match op {
-        Op::Elementary(code, parameter) => {
-            let tangent = elementary(code, parameter, args, result, moving, numbers);
-            tangent.map(|t| numbers.place(t))
+    tangents: &[Option<Value>],
+    element: Element,
+) -> Result<Moved, TransformError> {
+    let mut writer = Writer {
+        f,
+        element,
+        copies: Copied::new(f.len()),
+        tangents: vec![None; f.len()],
+        parts: vec![Vec::new(); f.len()],
+    };
+    for value in f.values() {
+        match f.op(value) {
+            Op::Param(k) => {
+                writer.copies.set(value, args[k as usize]);
+                writer.tangents[value.index()] = tangents[k as usize];
+            }
+            Op::Structure(_) => writer.structure(b, value)?,
+            Op::Part(k) => {
+                writer.copies.value(b, f, value, args);
+                let whole = &writer.parts[f.operand(value, 0).index()];
+                writer.tangents[value.index()] = whole.get(k as usize).copied().flatten();
+            }
+            op => {
+                writer.copies.value(b, f, value, args);
+                writer.tangents[value.index()] = writer.tangent(b, op, value)?;
+            }
         }
-        Op::Select => numbers.build(|b| {
-            let zero = b.constant(0.0, ty);
-            Some(b.select(args[0], moving[1].unwrap_or(zero), moving[2].unwrap_or(zero)))
-        }),
-        _ => None,
+    }
+    for guard in f.guards() {
+        b.guard(writer.copies.of(guard.condition), guard.expected);
+    }
+    Ok(Moved {
+        values: f.results().iter().map(|v| writer.copies.of(*v)).collect(),
+        tangents: f.results().iter().map(|v| writer.tangents[v.index()]).collect(),
+    })
+}
+
+/// A function that is being written with its tangents.
+pub(crate) struct Writer<'f> {
+    pub(crate) f: &'f Function,
+    pub(crate) element: Element,
+    pub(crate) copies: Copied,
+    pub(crate) tangents: Vec<Option<Value>>,
+    /// Of operations with bodies: the tangents of the parts.
+    pub(crate) parts: Vec<Vec<Option<Value>>>,
+}
+
+impl Writer<'_> {
+    /// The copies of the operands of a value, and their tangents.
+    pub(crate) fn operands(&self, value: Value) -> (Vec<Value>, Vec<Option<Value>>) {
+        let operands = self.f.operands(value);
+        operands.map(|v| (self.copies.of(v), self.tangents[v.index()])).unzip()
+    }
+
+    /// The tangent of an operation without a body; none if it is zero at all points.
+    fn tangent(
+        &self,
+        b: &mut Builder,
+        op: Op,
+        value: Value,
+    ) -> Result<Option<Value>, TransformError> {
+        let ty = self.f.ty(value);
+        let (args, moving) = self.operands(value);
+        if !ty.is_float() || moving.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let or_zero = |b: &mut Builder, k: usize| {
+            moving[k].unwrap_or_else(|| b.constant(0.0, self.f.ty(self.f.operand(value, k))))
+        };
+        let tangent = match op {
+            Op::Elementary(code, parameter) => {
+                let result = self.copies.of(value);
+                let ty = Type::scalar(self.element);
+                b.numbers(ty, |numbers| {
+                    let tangent = elementary(code, parameter, &args, result, &moving, numbers);
+                    tangent.map(|t| numbers.place(t))
+                })?
+            }
+            Op::Select => {
+                let zero = b.constant(0.0, Type::scalar(self.element));
+                Some(b.select(args[0], moving[1].unwrap_or(zero), moving[2].unwrap_or(zero)))
+            }
+            Op::Cast => moving[0].map(|t| b.cast(t, ty.element())),
+            Op::Fill => moving[0].map(|t| b.fill(t, ty)),
+            Op::Load => moving[0].map(|t| b.load(t, &args[1..])),
+            Op::Put => {
+                let (array, value) = (or_zero(b, 0), or_zero(b, 1));
+                Some(b.put(array, value, &args[2..]))
+            }
+            Op::PutAdd => match moving[1] {
+                None => moving[0],
+                Some(t) => {
+                    let array = or_zero(b, 0);
+                    Some(b.put_add(array, t, &args[2..]))
+                }
+            },
+            // What is not listed has no derivative: integers, truth values, `stop`.
+            _ => None,
+        };
+        // A scalar that moves an array moves all of it.
+        Ok(tangent.map(|t| b.fill(t, ty)))
     }
 }
 

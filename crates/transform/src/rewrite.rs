@@ -1,30 +1,55 @@
 //! Functions rebuilt with a change.
 
-use cotangent_ir::{Builder, Function, Op, Value};
+use std::sync::Arc;
+
+use cotangent_ir::{Builder, Copied, Function, Structure, Value};
 
 use crate::error::TransformError;
 
-/// Copies what is not linear, parameters included; none for what is.
-pub(crate) fn copy_ordinary(f: &Function, linear: &[bool], b: &mut Builder) -> Vec<Option<Value>> {
-    let mut values: Vec<Option<Value>> = vec![None; f.len()];
-    for value in f.values().filter(|v| !linear[v.index()]) {
-        // Its operands are not linear either, so all are there.
-        let args: Vec<Value> = f.operands(value).filter_map(|v| values[v.index()]).collect();
-        values[value.index()] = Some(match f.op(value) {
-            Op::Param(k) => b.add_param(f.params()[k as usize].clone()),
-            op => b.copy(op, f.ty(value), &args),
-        });
-    }
-    values
+/// The function with nothing linear: what were tangents are numbers like others.
+pub(crate) fn ordinary(f: &Function) -> Function {
+    f.clone().map_params(&|param| param.linear = false)
 }
 
-/// Copies the guards, whose conditions are not linear.
-pub(crate) fn copy_guards(f: &Function, values: &[Option<Value>], b: &mut Builder) {
-    for guard in f.guards() {
-        if let Some(condition) = values[guard.condition.index()] {
-            b.guard(condition, guard.expected);
-        }
+/// The function with what it calls written out, but for calls of functions with a derivative of their own
+/// that nothing linear goes into.
+pub(crate) fn without_calls(f: &Function) -> Function {
+    let mut b = Builder::new(f.name());
+    let args = b.params_of(f.params());
+    let results = write_out(f, &mut b, &args);
+    let mut written = b.finish(results);
+    if let Some(rule) = f.rule() {
+        written = written.with_rule((**rule).clone());
     }
+    written
+}
+
+fn write_out(f: &Function, b: &mut Builder, args: &[Value]) -> Vec<Value> {
+    let mut copies = Copied::new(f.len());
+    for value in f.values() {
+        let Some(structure) = f.structure(value) else {
+            copies.value(b, f, value, args);
+            continue;
+        };
+        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
+        let parts = match structure {
+            Structure::Call { function }
+                if function.rule().is_none() || function.params().iter().any(|p| p.linear) =>
+            {
+                write_out(function, b, &operands)
+            }
+            Structure::Call { .. } => b.structure(structure.clone(), &operands),
+            other => {
+                let inner = other.with_bodies(|body| Arc::new(without_calls(body)));
+                b.structure(inner, &operands)
+            }
+        };
+        copies.set_parts(value, parts);
+    }
+    for guard in f.guards() {
+        b.guard(copies.of(guard.condition), guard.expected);
+    }
+    f.results().iter().map(|v| copies.of(*v)).collect()
 }
 
 /// The function with a number in the place of a parameter.
@@ -36,18 +61,13 @@ pub fn fix(f: &Function, param: usize, c: f64) -> Result<Function, TransformErro
         let (function, param) = (f.name().to_string(), param.to_string());
         return Err(TransformError::NoParam { function, param });
     }
+    // With a tangent or cotangent fixed nothing is linear any more: what it came to is a number.
+    let f = &if f.params()[param].linear { ordinary(f) } else { f.clone() };
     let mut b = Builder::new(f.name());
-    let mut values: Vec<Value> = Vec::with_capacity(f.len());
-    for value in f.values() {
-        let args: Vec<Value> = f.operands(value).map(|v| values[v.index()]).collect();
-        values.push(match f.op(value) {
-            Op::Param(k) if k as usize == param => b.constant(c, f.ty(value)),
-            Op::Param(k) => b.add_param(f.params()[k as usize].clone()),
-            op => b.copy(op, f.ty(value), &args),
-        });
+    let mut args = Vec::with_capacity(f.params().len());
+    for (k, p) in f.params().iter().enumerate() {
+        args.push(if k == param { b.constant(c, p.ty) } else { b.add_param(p.clone()) });
     }
-    for guard in f.guards() {
-        b.guard(values[guard.condition.index()], guard.expected);
-    }
-    Ok(b.finish(f.results().iter().map(|v| values[v.index()]).collect()))
+    let results = b.inline(f, &args);
+    Ok(b.finish(results))
 }

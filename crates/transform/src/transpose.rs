@@ -1,11 +1,12 @@
 //! Reverse mode: the linear part turned around.
 
-use cotangent_ir::{Builder, Function, Op, Param, Value};
+use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Type, Value};
 use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
-use crate::linearize::{float_type, linearize_to};
-use crate::rewrite::{copy_guards, copy_ordinary, fix};
+use crate::linearize::linearize_to;
+use crate::rewrite::{fix, without_calls};
+use crate::turn_structure::Turned;
 
 /// Turns the linear part of a function around. Its first `primals` results stay as they are; instead of
 /// each linear parameter it takes a cotangent of each of the other results, and it gives a cotangent of
@@ -29,110 +30,209 @@ use crate::rewrite::{copy_guards, copy_ordinary, fix};
 /// A function that is not well formed, and a result that is not linear.
 pub fn transpose(f: &Function, primals: usize) -> Result<Function, TransformError> {
     f.verify()?;
-    let ty = float_type(f)?;
+    let f = &without_calls(f);
     let linear = f.linear_values()?;
     let function = || f.name().to_string();
     let Some((ordinary, turned)) = f.results().split_at_checked(primals) else {
         let results = f.results().len();
         return Err(TransformError::Primals { function: function(), results, primals });
     };
-    let zero = |v: &Value| f.op(*v) == Op::Constant(0);
-    if let Some(result) = turned.iter().position(|v| !linear[v.index()] && !zero(v)) {
+    if let Some(result) = turned.iter().position(|v| !linear[v.index()] && !f.is_zero(*v)) {
         return Err(TransformError::NotLinear { function: function(), result: primals + result });
     }
     if let Some(result) = ordinary.iter().position(|v| linear[v.index()]) {
         return Err(TransformError::NotLinear { function: function(), result });
     }
     let mut b = Builder::new(format!("{}.t", f.name()));
-    let values = copy_ordinary(f, &linear, &mut b);
-    let mut cotangents = Cotangents { of: vec![None; f.len()], b };
+    let args: Vec<Option<Value>> =
+        f.params().iter().map(|p| (!p.linear).then(|| b.add_param(p.clone()))).collect();
+    let mut turner = Turner::new(f, linear, &mut b, &args)?;
     for (k, result) in turned.iter().enumerate() {
-        let cotangent = cotangents.b.linear_param(format!("c{k}"), f.ty(*result));
-        if linear[result.index()] {
-            cotangents.add(*result, cotangent);
+        let cotangent = b.linear_param(format!("c{k}"), f.ty(*result));
+        if turner.linear[result.index()] {
+            turner.add(&mut b, *result, cotangent);
         }
     }
-    for value in f.values().rev().filter(|v| linear[v.index()]) {
-        if let Some(cotangent) = cotangents.of[value.index()] {
-            cotangents.hand_on(f, value, cotangent, &linear, &values);
-        }
+    turner.turn(&mut b)?;
+    for guard in f.guards() {
+        b.guard(turner.copies.of(guard.condition), guard.expected);
     }
-    let Cotangents { of, mut b } = cotangents;
-    copy_guards(f, &values, &mut b);
-    let mut results: Vec<Value> = ordinary.iter().filter_map(|v| values[v.index()]).collect();
-    let params = f.values().filter(|v| matches!(f.op(*v), Op::Param(_)) && linear[v.index()]);
-    for param in params {
-        results.push(of[param.index()].unwrap_or_else(|| b.constant(0.0, ty)));
+    let mut results: Vec<Value> = ordinary.iter().map(|v| turner.copies.of(*v)).collect();
+    for (param, value) in f.params().iter().zip(f.param_values()) {
+        let Some(param) = value.filter(|_| param.linear) else { continue };
+        results.push(turner.or_zero(&mut b, param)?);
     }
     Ok(b.finish(results))
 }
 
-struct Cotangents {
-    /// By value: what has come to it so far.
-    of: Vec<Option<Value>>,
-    b: Builder,
+/// A function whose linear part is being turned around.
+pub(crate) struct Turner<'f> {
+    pub(crate) f: &'f Function,
+    pub(crate) linear: Vec<bool>,
+    /// The values that are not linear, in the new function.
+    pub(crate) copies: Copied,
+    /// By value: the cotangent that has come to it so far.
+    pub(crate) of: Vec<Option<Value>>,
+    /// Loops that are mixed: how they are turned around, found when their ordinary part was copied.
+    pub(crate) loops: Vec<Option<Turned>>,
 }
 
-impl Cotangents {
-    fn add(&mut self, value: Value, cotangent: Value) {
+impl<'f> Turner<'f> {
+    /// Copies what is not linear, given the parameters that are not.
+    pub(crate) fn new(
+        f: &'f Function,
+        linear: Vec<bool>,
+        b: &mut Builder,
+        args: &[Option<Value>],
+    ) -> Result<Self, TransformError> {
+        let mut turner = Turner {
+            f,
+            linear,
+            copies: Copied::new(f.len()),
+            of: vec![None; f.len()],
+            loops: (0..f.len()).map(|_| None).collect(),
+        };
+        for value in f.values() {
+            match f.op(value) {
+                Op::Param(k) => {
+                    if let Some(arg) = args[k as usize] {
+                        turner.copies.set(value, arg);
+                    }
+                }
+                Op::Structure(_) => turner.copy_structure(b, value)?,
+                _ if !turner.linear[value.index()] => turner.copies.value(b, f, value, &[]),
+                _ => {}
+            }
+        }
+        Ok(turner)
+    }
+
+    /// Adds to the cotangent of a value; one of many entries for a scalar is summed.
+    pub(crate) fn add(&mut self, b: &mut Builder, value: Value, cotangent: Value) {
+        let ty = self.f.ty(value);
+        let cotangent =
+            if ty.is_scalar() { b.total(cotangent, true) } else { b.fill(cotangent, ty) };
         let sum = match self.of[value.index()] {
             None => cotangent,
-            Some(before) => self.b.elementary(Opcode::Add, 0, &[before, cotangent]),
+            Some(before) => b.elementary(Opcode::Add, 0, &[before, cotangent]),
         };
         self.of[value.index()] = Some(sum);
+    }
+
+    /// The cotangent of a value.
+    pub(crate) fn or_zero(
+        &mut self,
+        b: &mut Builder,
+        value: Value,
+    ) -> Result<Value, TransformError> {
+        match self.of[value.index()] {
+            Some(cotangent) => Ok(cotangent),
+            None => {
+                let ty = self.f.ty(value);
+                if ty.dims().contains(&Dim::Any) {
+                    let function = self.f.name().to_string();
+                    let what = format!(
+                        "{ty} was stacked by a loop whose number of rounds is not known; give it a bound"
+                    );
+                    return Err(TransformError::Reverse { function, what });
+                }
+                Ok(b.constant(0.0, ty))
+            }
+        }
+    }
+
+    /// Hands all cotangents on, from the last value to the first.
+    pub(crate) fn turn(&mut self, b: &mut Builder) -> Result<(), TransformError> {
+        for value in self.f.values().rev() {
+            match self.f.op(value) {
+                Op::Structure(_) => self.turn_structure(b, value)?,
+                _ if self.linear[value.index()] => {
+                    if let Some(cotangent) = self.of[value.index()] {
+                        self.hand_on(b, value, cotangent)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Hands the cotangent of a linear operation on to its linear operands.
     fn hand_on(
         &mut self,
-        f: &Function,
+        b: &mut Builder,
         value: Value,
         cotangent: Value,
-        linear: &[bool],
-        values: &[Option<Value>],
-    ) {
+    ) -> Result<(), TransformError> {
+        let f = self.f;
         let args: Vec<Value> = f.operands(value).collect();
-        let is = |k: usize| linear[args[k].index()];
-        // An operand that is not linear has been copied.
-        let copied = |k: usize| values[args[k].index()].unwrap_or(cotangent);
+        let linear: Vec<bool> = args.iter().map(|v| self.linear[v.index()]).collect();
+        let is = |k: usize| linear[k];
         match f.op(value) {
             Op::Elementary(Opcode::Neg, _) => {
-                let turned = self.b.elementary(Opcode::Neg, 0, &[cotangent]);
-                self.add(args[0], turned);
+                let turned = b.elementary(Opcode::Neg, 0, &[cotangent]);
+                self.add(b, args[0], turned);
             }
             Op::Elementary(code @ (Opcode::Add | Opcode::Sub), _) => {
                 if is(0) {
-                    self.add(args[0], cotangent);
+                    self.add(b, args[0], cotangent);
                 }
                 if is(1) {
                     let turned = match code {
-                        Opcode::Sub => self.b.elementary(Opcode::Neg, 0, &[cotangent]),
+                        Opcode::Sub => b.elementary(Opcode::Neg, 0, &[cotangent]),
                         _ => cotangent,
                     };
-                    self.add(args[1], turned);
+                    self.add(b, args[1], turned);
                 }
             }
             Op::Elementary(code @ (Opcode::Mul | Opcode::StrongMul), _) => {
                 let k = usize::from(!is(0));
-                let turned = self.b.elementary(code, 0, &[cotangent, copied(1 - k)]);
-                self.add(args[k], turned);
+                let turned = b.elementary(code, 0, &[cotangent, self.copies.of(args[1 - k])]);
+                self.add(b, args[k], turned);
             }
             Op::Elementary(Opcode::Div, _) => {
-                let turned = self.b.elementary(Opcode::Div, 0, &[cotangent, copied(1)]);
-                self.add(args[0], turned);
+                let divisor = self.copies.of(args[1]);
+                let turned = b.elementary(Opcode::Div, 0, &[cotangent, divisor]);
+                self.add(b, args[0], turned);
             }
             Op::Select => {
-                let zero = self.b.constant(0.0, f.ty(value));
+                let zero = b.constant(0.0, Type::scalar(f.ty(value).element()));
+                let mask = self.copies.of(args[0]);
                 for (k, [yes, no]) in [(1, [cotangent, zero]), (2, [zero, cotangent])] {
                     if is(k) {
-                        let turned = self.b.select(copied(0), yes, no);
-                        self.add(args[k], turned);
+                        let turned = b.select(mask, yes, no);
+                        self.add(b, args[k], turned);
                     }
+                }
+            }
+            Op::Cast => {
+                let turned = b.cast(cotangent, f.ty(args[0]).element());
+                self.add(b, args[0], turned);
+            }
+            Op::Fill => self.add(b, args[0], cotangent),
+            Op::Load => {
+                let indices: Vec<Value> = args[1..].iter().map(|v| self.copies.of(*v)).collect();
+                let before = self.or_zero(b, args[0])?;
+                self.of[args[0].index()] = Some(b.put_add(before, cotangent, &indices));
+            }
+            op @ (Op::Put | Op::PutAdd) => {
+                let indices: Vec<Value> = args[2..].iter().map(|v| self.copies.of(*v)).collect();
+                if is(1) {
+                    let turned = b.load(cotangent, &indices);
+                    self.add(b, args[1], turned);
+                }
+                if is(0) && op == Op::Put {
+                    let zero = b.constant(0.0, f.ty(value).after(indices.len()));
+                    let rest = b.put(cotangent, zero, &indices);
+                    self.add(b, args[0], rest);
+                } else if is(0) {
+                    self.add(b, args[0], cotangent);
                 }
             }
             // A parameter keeps what has come to it; nothing else is linear (see `verify`).
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -183,7 +283,7 @@ pub fn gradient_to(
     moves: impl Fn(&Param) -> bool,
 ) -> Result<Function, TransformError> {
     match f.results() {
-        [result] if f.ty(*result).is_float() => {}
+        [result] if f.ty(*result).is_float() && f.ty(*result).is_scalar() => {}
         results => {
             let (function, results) = (f.name().to_string(), results.len());
             return Err(TransformError::NotOne { function, results });

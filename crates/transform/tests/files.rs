@@ -54,16 +54,19 @@ fn answer(text: &str, directive: &str) -> String {
     if words.next().is_none() {
         return f.to_string();
     }
-    let inputs: Vec<(&str, f64)> = words
+    let inputs: Vec<(&str, Vec<f64>)> = words
         .map(|word| {
-            let (name, number) = word.split_once('=').expect("name=number");
-            (name, number.parse().expect("a number"))
+            let (name, numbers) = word.split_once('=').expect("name=number");
+            (name, numbers.split(',').map(|number| number.parse().expect("a number")).collect())
         })
         .collect();
     let point: Vec<f64> = f
         .params()
         .iter()
-        .map(|p| inputs.iter().find(|(name, _)| *name == p.name).expect("every parameter").1)
+        .flat_map(|p| {
+            let given = inputs.iter().find(|(name, _)| *name == p.name);
+            given.unwrap_or_else(|| panic!("%{} is not given", p.name)).1.clone()
+        })
         .collect();
     match f.run(&point) {
         Ok(results) => results.iter().map(|y| format!("{y:.12e}\n")).collect(),

@@ -1,0 +1,225 @@
+//! Kernels: the body at every point of a domain.
+
+use std::rc::Rc;
+
+use cotangent_numbers::Scalar;
+
+use super::{Code, Frame, LANES, Slots, fault, list};
+use crate::function::Function;
+use crate::interpret::RunError;
+use crate::slot::{Integers, Kind, Numbers, Slot, Truths, by_kind};
+use crate::structure::Reducer;
+use crate::types::{Dim, Element, Type};
+
+impl Code<'_> {
+    fn domain(&self, dims: &[Dim]) -> Result<(Vec<usize>, usize), RunError> {
+        let mut sizes = Vec::with_capacity(dims.len());
+        for dim in dims {
+            match dim {
+                Dim::Size(n) => sizes.push(*n),
+                other => {
+                    let what = format!("the dimension {other} has no size; give it one first");
+                    return fault(self.function, what);
+                }
+            }
+        }
+        match sizes.iter().try_fold(1usize, |all, n| all.checked_mul(*n)) {
+            Some(points) if points < 1 << 40 => Ok((sizes, points)),
+            _ => fault(self.function, format!("a domain of {sizes:?} points is too large")),
+        }
+    }
+
+    /// The results of a body at all points of a domain, a block of points at a time. With several lanes
+    /// around it, points come one after the other.
+    fn points<S: Scalar>(
+        &self,
+        code: &Code<'_>,
+        dims: &[Dim],
+        captures: &[Option<Slot<S>>],
+        lanes: usize,
+        mut each: impl FnMut(usize, usize, Slots<S>) -> Result<(), RunError>,
+    ) -> Result<usize, RunError> {
+        let (sizes, points) = self.domain(dims)?;
+        let block = if lanes > 1 { 1 } else { LANES };
+        let mut frame = Frame::new(code.function);
+        let mut first = 0;
+        while first < points {
+            let count = block.min(points - first);
+            let width = if lanes > 1 { lanes } else { count };
+            let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(dims.len() + captures.len());
+            let mut inner = points;
+            for size in &sizes {
+                inner /= size;
+                let index = |point: usize| ((point / inner) % size) as i64;
+                args.push(Some(match (lanes, count) {
+                    (1, 2..) => {
+                        let data = (first..first + count).map(index).collect();
+                        Slot::new::<Integers<S>>(data, true, true, 1)
+                    }
+                    _ => Slot::Integer(index(first)),
+                }));
+            }
+            args.extend(captures.iter().cloned());
+            each(first, count, code.run(&mut frame, args, width)?)?;
+            first += count;
+        }
+        Ok(points)
+    }
+
+    pub(super) fn tab<S: Scalar>(
+        &self,
+        code: &Code<'_>,
+        dims: &[Dim],
+        body: &Function,
+        captures: &[Option<Slot<S>>],
+        lanes: usize,
+    ) -> Result<Slots<S>, RunError> {
+        let (_, points) = self.domain(dims)?;
+        let types: Vec<Type> = body.results().iter().map(|v| body.ty(*v)).collect();
+        let mut all: Vec<Slot<S>> = Vec::with_capacity(types.len());
+        for ty in &types {
+            let Some(total) = ty.len().and_then(|len| len.checked_mul(points)) else {
+                return fault(self.function, format!("{points} of {ty} are too many"));
+            };
+            all.push(match ty.element() {
+                element if element.is_float() => Numbers::<S>::many(list(S::zero(), total, lanes)),
+                Element::Bool => Truths::<S>::many(list(S::Mask::from(false), total, lanes)),
+                _ => Integers::<S>::many(list(0, total, lanes)),
+            });
+        }
+        self.points(code, dims, captures, lanes, |first, count, results| {
+            for ((result, into), ty) in results.iter().zip(&mut all).zip(&types) {
+                let len = result.len();
+                by_kind!(result, K => {
+                    let from = result.view::<K<S>>(ty.is_scalar(), if lanes > 1 { lanes } else { count });
+                    if let Some(list) = K::<S>::list_mut(into) {
+                        let data = Rc::make_mut(&mut list.data);
+                        if lanes > 1 {
+                            for e in 0..len {
+                                for lane in 0..lanes {
+                                    data[(first * len + e) * lanes + lane] = from.at(e, lane);
+                                }
+                            }
+                        } else {
+                            for point in 0..count {
+                                for e in 0..len {
+                                    data[(first + point) * len + e] = from.at(e, point);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    pub(super) fn red<S: Scalar>(
+        &self,
+        code: &Code<'_>,
+        dims: &[Dim],
+        reducer: Reducer,
+        body: &Function,
+        captures: &[Option<Slot<S>>],
+        lanes: usize,
+    ) -> Result<Slots<S>, RunError> {
+        let ty = body.results().first().map_or(Type::F64, |v| body.ty(*v));
+        let Some(len) = ty.len() else {
+            return fault(self.function, format!("the size of {ty} is not known"));
+        };
+        let whole = ty.is_float();
+        let (mut numbers, mut integers): (Vec<S>, Vec<i64>) = match (whole, reducer) {
+            (true, Reducer::Sum) => (vec![S::zero(); len * lanes], Vec::new()),
+            (true, Reducer::Product) => (vec![S::one(); len * lanes], Vec::new()),
+            (true, Reducer::Max | Reducer::ArgMax) => {
+                (vec![S::constant(f64::NEG_INFINITY); lanes], vec![0; lanes])
+            }
+            (true, _) => (vec![S::constant(f64::INFINITY); lanes], vec![0; lanes]),
+            (false, Reducer::Product) => (Vec::new(), vec![1; lanes]),
+            (false, Reducer::Max) => (Vec::new(), vec![i64::MIN; lanes]),
+            (false, Reducer::Min) => (Vec::new(), vec![i64::MAX; lanes]),
+            (false, _) => (Vec::new(), vec![0; len * lanes]),
+        };
+        let points = self.points(code, dims, captures, lanes, |first, count, results| {
+            let Some(result) = results.first() else { return Ok(()) };
+            let width = if lanes > 1 { lanes } else { count };
+            for point in 0..count {
+                for lane in 0..lanes {
+                    let at = if lanes > 1 { lane } else { point };
+                    if !whole {
+                        let from = result.view::<Integers<S>>(ty.is_scalar(), width);
+                        for e in 0..len {
+                            let total = &mut integers[e * lanes + lane];
+                            let x = from.at(e, at);
+                            *total = match reducer {
+                                Reducer::Product => total.wrapping_mul(x),
+                                Reducer::Max => (*total).max(x),
+                                Reducer::Min => (*total).min(x),
+                                _ => total.wrapping_add(x),
+                            };
+                        }
+                        continue;
+                    }
+                    let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
+                    for e in 0..len {
+                        let total = &mut numbers[e * lanes + lane];
+                        let x = from.at(e, at);
+                        match reducer {
+                            // The first one is taken as it is: a sum of one is that one, to the bit.
+                            _ if first + point == 0 => *total = x,
+                            Reducer::Sum => *total += x,
+                            Reducer::Product => *total *= x,
+                            Reducer::Max => *total = total.max(x),
+                            Reducer::Min => *total = total.min(x),
+                            Reducer::ArgMax | Reducer::ArgMin => {
+                                let (new, old) = (x.value(), total.value());
+                                let better =
+                                    if reducer == Reducer::ArgMax { new > old } else { new < old };
+                                if better {
+                                    *total = x;
+                                    integers[lane] = (first + point) as i64;
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        if points == 0 && matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
+            return fault(self.function, format!("`red {}` of no point", reducer.name()));
+        }
+        let varies = lanes > 1;
+        Ok(vec![match whole && !matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
+            true => Slot::new::<Numbers<S>>(numbers, ty.is_scalar(), varies, len),
+            false => Slot::new::<Integers<S>>(integers, ty.is_scalar(), varies, len),
+        }])
+    }
+
+    pub(super) fn acc<S: Scalar>(
+        &self,
+        code: &Code<'_>,
+        dims: &[Dim],
+        targets: Vec<Option<Slot<S>>>,
+        captures: &[Option<Slot<S>>],
+        lanes: usize,
+    ) -> Result<Slots<S>, RunError> {
+        // Point by point: each adds to what the one before left.
+        let (sizes, points) = self.domain(dims)?;
+        let mut frame = Frame::new(code.function);
+        let mut targets = targets;
+        for point in 0..points {
+            let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(code.function.params().len());
+            let mut inner = points;
+            for size in &sizes {
+                inner /= size;
+                args.push(Some(Slot::Integer(((point / inner) % size) as i64)));
+            }
+            args.append(&mut targets);
+            args.extend(captures.iter().cloned());
+            targets = code.run(&mut frame, args, lanes)?.into_iter().map(Some).collect();
+        }
+        Ok(targets.into_iter().flatten().collect())
+    }
+}

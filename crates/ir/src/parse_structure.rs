@@ -1,0 +1,285 @@
+//! Reading operations with bodies.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::build::Builder;
+use crate::function::{Function, Param, Value};
+use crate::lex::Token;
+use crate::parse::{DEEPEST, ParseError, Parser};
+use crate::parse_body::{Scope, Scopes};
+use crate::structure::{Reducer, Structure};
+use crate::types::{Dim, Type};
+
+/// Bodies with what they capture.
+type Closed = (Function, Vec<Value>);
+
+impl<'t> Parser<'t> {
+    /// An operation with a body; none if the word is no such.
+    pub(crate) fn structure(
+        &mut self,
+        word: &str,
+        at: &Range<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Option<Vec<Value>>, ParseError> {
+        if !matches!(word, "tab" | "red" | "acc" | "for" | "while" | "if" | "call") {
+            return Ok(None);
+        }
+        if scopes.len() >= DEEPEST {
+            let message = format!("bodies are nested deeper than {DEEPEST}");
+            return Err(self.error(at.clone(), message));
+        }
+        let mut own = Vec::new();
+        let mut lead = Vec::new();
+        let structure = match word {
+            "call" => return self.call(at, scopes).map(Some),
+            "tab" | "red" | "acc" => {
+                let reducer = if word == "red" { Some(self.reducer()?) } else { None };
+                let dims = self.domain(&mut own)?;
+                let (targets, inits) =
+                    if word == "acc" { self.carries(&mut own, scopes)? } else { (0, Vec::new()) };
+                let (body, captures) = self.region(&own, scopes)?;
+                lead.extend(inits);
+                lead.extend(captures);
+                let body = Arc::new(body);
+                match reducer {
+                    Some(reducer) => Structure::Red { dims, reducer, body },
+                    None if word == "tab" => Structure::Tab { dims, body },
+                    None => Structure::Acc { dims, targets, body },
+                }
+            }
+            "for" => {
+                own.push(self.index()?);
+                let (bound, span) = self.value(scopes, Some(Type::I64))?;
+                let found = self.scope(scopes)?.builder.ty(bound);
+                if found != Type::I64 {
+                    return Err(self.error(span, format!("a bound is an i64, this is {found}")));
+                }
+                let (carries, inits) = self.carries(&mut own, scopes)?;
+                let (body, captures) = self.region(&own, scopes)?;
+                lead.push(bound);
+                lead.extend(inits);
+                lead.extend(captures);
+                Structure::For { carries, body: Arc::new(body) }
+            }
+            "while" => {
+                let (carries, inits) = self.carries(&mut own, scopes)?;
+                let condition = self.region(&own, scopes)?;
+                self.word("do")?;
+                let body = self.region(&own, scopes)?;
+                let (condition, body, captures) = join(own.len(), &condition, &body);
+                lead.extend(inits);
+                lead.extend(captures);
+                let (condition, body) = (Arc::new(condition), Arc::new(body));
+                Structure::While { carries, condition, body }
+            }
+            _ => {
+                let (condition, span) = self.value(scopes, Some(Type::BOOL))?;
+                let found = self.scope(scopes)?.builder.ty(condition);
+                if found != Type::BOOL {
+                    return Err(
+                        self.error(span, format!("`if` takes a truth value, this is {found}"))
+                    );
+                }
+                let yes = self.region(&[], scopes)?;
+                self.word("else")?;
+                let no = self.region(&[], scopes)?;
+                let (yes, no, captures) = join(0, &yes, &no);
+                lead.push(condition);
+                lead.extend(captures);
+                Structure::If { yes: Arc::new(yes), no: Arc::new(no) }
+            }
+        };
+        self.add(structure, &lead, at, scopes).map(Some)
+    }
+
+    fn add(
+        &mut self,
+        structure: Structure,
+        operands: &[Value],
+        at: &Range<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Vec<Value>, ParseError> {
+        let scope = self.scope(scopes)?;
+        let types: Vec<Type> = operands.iter().map(|v| scope.builder.ty(*v)).collect();
+        let linear: Vec<bool> = operands.iter().map(|v| scope.linear.contains(v)).collect();
+        let checked = structure
+            .check(&types)
+            .map_err(|e| e.to_string())
+            .and_then(|()| structure.linear_parts().map_err(|e| e.to_string()));
+        let _ = linear;
+        match checked {
+            Ok(parts_linear) => {
+                let parts = scope.builder.structure(structure, operands);
+                for (part, linear) in parts.iter().zip(parts_linear) {
+                    if linear {
+                        scope.linear.insert(*part);
+                    }
+                }
+                Ok(parts)
+            }
+            Err(message) => Err(self.error(at.clone(), message)),
+        }
+    }
+
+    fn call(
+        &mut self,
+        at: &Range<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Vec<Value>, ParseError> {
+        let function = self.known_function()?;
+        let mut operands = Vec::new();
+        self.reader.sign('(')?;
+        while !self.reader.takes(')')? {
+            let wanted = function.params().get(operands.len()).map(|p| p.ty);
+            operands.push(self.value(scopes, wanted)?.0);
+            if !self.reader.takes(',')? {
+                self.reader.sign(')')?;
+                break;
+            }
+        }
+        self.add(Structure::Call { function }, &operands, at, scopes)
+    }
+
+    fn word(&mut self, wanted: &str) -> Result<(), ParseError> {
+        match self.reader.peek()? {
+            Token::Word(word) if word == wanted => self.reader.next().map(|_| ()),
+            _ => self.unexpected(&format!("expected `{wanted}`")),
+        }
+    }
+
+    fn reducer(&mut self) -> Result<Reducer, ParseError> {
+        let (token, span) = self.reader.next()?;
+        let reducer = match token {
+            Token::Word(word) => Reducer::by_name(word),
+            _ => None,
+        };
+        reducer.ok_or_else(|| {
+            let found = token.describe();
+            let message = format!("expected sum, prod, max, min, argmax or argmin, found {found}");
+            self.error(span, message)
+        })
+    }
+
+    /// `%i <`
+    fn index(&mut self) -> Result<(&'t str, Param), ParseError> {
+        match self.reader.next()? {
+            (Token::Value(name), _) => {
+                self.reader.sign('<')?;
+                Ok((name, Param { name: name.to_string(), ty: Type::I64, linear: false }))
+            }
+            (token, span) => {
+                let found = token.describe();
+                Err(self.error(span, format!("expected an index, as `%i < 10`, found {found}")))
+            }
+        }
+    }
+
+    /// `(%i < n, %j < m)`
+    fn domain(&mut self, own: &mut Vec<(&'t str, Param)>) -> Result<Vec<Dim>, ParseError> {
+        let mut dims = Vec::new();
+        self.reader.sign('(')?;
+        while !self.reader.takes(')')? {
+            own.push(self.index()?);
+            dims.push(self.dim()?);
+            if !self.reader.takes(',')? {
+                self.reader.sign(')')?;
+                break;
+            }
+        }
+        Ok(dims)
+    }
+
+    /// `(%a = %x, %b: lin = 0.0)`
+    fn carries(
+        &mut self,
+        own: &mut Vec<(&'t str, Param)>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<(usize, Vec<Value>), ParseError> {
+        let mut inits = Vec::new();
+        self.reader.sign('(')?;
+        while !self.reader.takes(')')? {
+            let name = match self.reader.next()? {
+                (Token::Value(name), _) => name,
+                (token, span) => {
+                    let found = token.describe();
+                    let message = format!("expected a carry, as `%s = 0.0`, found {found}");
+                    return Err(self.error(span, message));
+                }
+            };
+            let mut linear = false;
+            if self.reader.takes(':')? {
+                self.word("lin")?;
+                linear = true;
+            }
+            self.reader.sign('=')?;
+            let (init, _) = self.value(scopes, None)?;
+            let scope = self.scope(scopes)?;
+            let linear = linear || scope.linear.contains(&init);
+            own.push((name, Param { name: name.to_string(), ty: scope.builder.ty(init), linear }));
+            inits.push(init);
+            if !self.reader.takes(',')? {
+                self.reader.sign(')')?;
+                break;
+            }
+        }
+        Ok((inits.len(), inits))
+    }
+
+    /// `{ … yield … }`, with parameters of its own.
+    fn region(
+        &mut self,
+        own: &[(&'t str, Param)],
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Closed, ParseError> {
+        self.reader.sign('{')?;
+        let mut scope = Scope::new("");
+        for (name, param) in own {
+            let value = scope.builder.add_param(param.clone());
+            if param.linear {
+                scope.linear.insert(value);
+            }
+            scope.names.insert(name, value);
+        }
+        scopes.push(scope);
+        let (_, results) = self.body(scopes, "yield", None)?;
+        match scopes.pop() {
+            Some(scope) => {
+                let captures = scope.captures.iter().map(|(outer, _)| *outer).collect();
+                Ok((scope.builder.finish(results), captures))
+            }
+            None => self.unexpected("expected a body"),
+        }
+    }
+}
+
+/// Two bodies that capture the same values.
+pub(crate) fn join(own: usize, a: &Closed, b: &Closed) -> (Function, Function, Vec<Value>) {
+    let mut captures = a.1.clone();
+    captures.extend(b.1.iter().filter(|v| !a.1.contains(v)));
+    let with_all = |(body, used): &Closed| {
+        let mut builder = Builder::new("");
+        let mut args = builder.params_of(&body.params()[..own]);
+        let shared: Vec<Value> = captures
+            .iter()
+            .map(|v| {
+                let of = |(f, used): &Closed| {
+                    let k = used.iter().position(|u| u == v)?;
+                    f.params().get(own + k).cloned()
+                };
+                let param = of(a).or_else(|| of(b));
+                builder.add_param(param.unwrap_or_else(|| Param {
+                    name: String::new(),
+                    ty: Type::F64,
+                    linear: false,
+                }))
+            })
+            .collect();
+        args.extend(used.iter().filter_map(|v| {
+            captures.iter().position(|c| c == v).and_then(|k| shared.get(k).copied())
+        }));
+        let results = builder.inline(body, &args);
+        builder.finish(results)
+    };
+    (with_all(a), with_all(b), captures)
+}
