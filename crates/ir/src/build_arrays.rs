@@ -189,7 +189,7 @@ impl Builder {
 
     /// Captures in the order of their use, each once, constants in the body.
     fn close(&self, structure: Structure, operands: &[Value]) -> (Structure, Vec<Value>) {
-        if matches!(structure, Structure::Call { .. }) {
+        if structure.is_named() {
             return (structure, operands.to_vec());
         }
         let (own, handed) = structure.own_params();

@@ -275,8 +275,10 @@ pub(crate) fn hash_structure(structure: &Structure, hasher: &mut impl Hasher) {
     structure.name().hash(hasher);
     structure.domain().hash(hasher);
     structure.own_params().hash(hasher);
-    if let Structure::Red { reducer, .. } = structure {
-        reducer.hash(hasher);
+    match structure {
+        Structure::Red { reducer, .. } => reducer.hash(hasher),
+        Structure::Derive(derive) => (&derive.args, &derive.results, derive.width).hash(hasher),
+        _ => {}
     }
     structure.bodies().for_each(|body| body.structural_hash().hash(hasher));
 }

@@ -515,6 +515,10 @@ impl Code<'_> {
                 let condition = operands.remove(0);
                 self.branch(bodies, condition, &operands, lanes)
             }
+            Structure::Derive(derive) => {
+                let what = format!("`{}` has not been lowered; lower it first", derive.mode.name());
+                fault(f, what)
+            }
             Structure::Call { .. } => {
                 let code = &bodies[0];
                 let mut frame = Frame::new(code.function);

@@ -341,7 +341,7 @@ pub(crate) fn number(text: &str, single: bool) -> Option<f64> {
 
 /// The operation whose name differs by a letter or two.
 pub(crate) fn nearest(word: &str) -> Option<&'static str> {
-    let others = ["tab", "red", "acc", "for", "while", "if", "call"];
+    let others = ["tab", "red", "acc", "for", "while", "if", "call", "fwd", "rev", "jac", "hess"];
     let near = Op::names().chain(others).map(|name| (distance(word, name), name)).min()?;
     (near.0 <= 2 && near.0 < word.len()).then_some(near.1)
 }

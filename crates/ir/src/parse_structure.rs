@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::build::Builder;
+use crate::derive::{Activity, Derive, Mode};
 use crate::function::{Function, Param, Value};
 use crate::lex::Token;
 use crate::parse::{DEEPEST, ParseError, Parser};
@@ -22,6 +23,9 @@ impl<'t> Parser<'t> {
         at: &Range<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Result<Option<Vec<Value>>, ParseError> {
+        if let Some(mode) = Mode::by_name(word) {
+            return self.derive(mode, at, scopes).map(Some);
+        }
         if !matches!(word, "tab" | "red" | "acc" | "for" | "while" | "if" | "call") {
             return Ok(None);
         }
@@ -139,6 +143,71 @@ impl<'t> Parser<'t> {
             }
         }
         self.add(Structure::Call { function }, &operands, at, scopes)
+    }
+
+    /// `fwd @f(%x: dup %dx, %y: const) ret(dup)`
+    fn derive(
+        &mut self,
+        mode: Mode,
+        at: &Range<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Vec<Value>, ParseError> {
+        let mut width = None;
+        if self.reader.takes('{')? {
+            self.word("width")?;
+            width = usize::try_from(self.integer()?).ok();
+            self.reader.sign('}')?;
+        }
+        let function = self.known_function()?;
+        let mut derive = Derive { mode, function, args: Vec::new(), results: Vec::new(), width };
+        let mut operands = Vec::new();
+        self.reader.sign('(')?;
+        while !self.reader.takes(')')? {
+            let param = derive.function.params().get(derive.args.len());
+            let ty = param.map(|p| p.ty);
+            operands.push(self.value(scopes, ty)?.0);
+            self.reader.sign(':')?;
+            let activity = self.activity()?;
+            derive.args.push(activity);
+            if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
+                operands.push(self.value(scopes, ty)?.0);
+            }
+            if !self.reader.takes(',')? {
+                self.reader.sign(')')?;
+                break;
+            }
+        }
+        if matches!(mode, Mode::Forward | Mode::Reverse) {
+            self.word("ret")?;
+            self.reader.sign('(')?;
+            while !self.reader.takes(')')? {
+                let activity = self.activity()?;
+                if mode == Mode::Reverse && activity.moves() {
+                    let result = derive.function.results().get(derive.results.len());
+                    let ty = result.map(|v| derive.function.ty(*v));
+                    operands.push(self.value(scopes, ty)?.0);
+                }
+                derive.results.push(activity);
+                if !self.reader.takes(',')? {
+                    self.reader.sign(')')?;
+                    break;
+                }
+            }
+        }
+        self.add(Structure::Derive(derive), &operands, at, scopes)
+    }
+
+    fn activity(&mut self) -> Result<Activity, ParseError> {
+        let (token, span) = self.reader.next()?;
+        let activity = match token {
+            Token::Word(word) => Activity::by_name(word),
+            _ => None,
+        };
+        activity.ok_or_else(|| {
+            let found = token.describe();
+            let names = "const, active, dup, dupnn, activenn or constnn";
+            self.error(span, format!("expected an activity ({names}), found {found}"))
+        })
     }
 
     fn word(&mut self, wanted: &str) -> Result<(), ParseError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use crate::derive::{Activity, Derive, Mode};
 use crate::function::{Function, Value};
 use crate::op::{Op, takes_parameter};
 use crate::structure::Structure;
@@ -63,7 +64,9 @@ impl Printer<'_, '_> {
             for body in structure.bodies() {
                 self.dependencies(body)?;
             }
-            if let Structure::Call { function } = structure {
+            if let Structure::Call { function } | Structure::Derive(Derive { function, .. }) =
+                structure
+            {
                 self.named(function)?;
             }
         }
@@ -247,6 +250,9 @@ impl Printer<'_, '_> {
             let name = self.name_of(function).unwrap_or(function.name()).to_string();
             return writeln!(self.f, "call @{name}({})", operands.join(", "));
         }
+        if let Structure::Derive(derive) = structure {
+            return self.derive(derive, operands);
+        }
         // Names of parameters are free again behind the body.
         let own_names: Vec<String> = first[..own].iter().map(|p| names.like(&p.name)).collect();
         let (indices, carried) = own_names.split_at(own - handed);
@@ -303,6 +309,36 @@ impl Printer<'_, '_> {
     }
 }
 
+impl Printer<'_, '_> {
+    fn derive(&mut self, derive: &Derive, operands: &[String]) -> fmt::Result {
+        let name = self.name_of(&derive.function).unwrap_or(derive.function.name()).to_string();
+        let width = derive.width.map_or(String::new(), |w| format!("{{width {w}}}"));
+        write!(self.f, "{}{width} @{name}(", derive.mode.name())?;
+        let mut operands = operands.iter();
+        for (k, activity) in derive.args.iter().enumerate() {
+            let comma = if k > 0 { ", " } else { "" };
+            let value = operands.next().map_or("", |v| v);
+            write!(self.f, "{comma}{value}: {}", activity.name())?;
+            if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
+                write!(self.f, " {}", operands.next().map_or("", |v| v))?;
+            }
+        }
+        self.f.write_str(")")?;
+        if matches!(derive.mode, Mode::Forward | Mode::Reverse) {
+            self.f.write_str(" ret(")?;
+            for (k, activity) in derive.results.iter().enumerate() {
+                let comma = if k > 0 { ", " } else { "" };
+                write!(self.f, "{comma}{}", activity.name())?;
+                if derive.mode == Mode::Reverse && activity.moves() {
+                    write!(self.f, " {}", operands.next().map_or("", |v| v))?;
+                }
+            }
+            self.f.write_str(")")?;
+        }
+        self.f.write_str("\n")
+    }
+}
+
 impl Function {
     /// The names of dimensions, in the order in which they are met.
     pub fn symbols(&self) -> Vec<&'static str> {
@@ -335,7 +371,7 @@ impl Function {
                     found.push(name);
                 }
             });
-            if !matches!(structure, Structure::Call { .. }) {
+            if !structure.is_named() {
                 structure.bodies().for_each(|body| body.collect_symbols(found));
             }
         }

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::derive::Derive;
 use crate::function::Function;
 use crate::types::{Dim, Type};
 
@@ -67,6 +68,7 @@ impl Reducer {
 /// | `while` | carries, captures | carries, captures → carries, stacked; the condition: → truth | the last carries, arrays of stacked values, the number of rounds |
 /// | `if` | condition, captures | captures → values | the values |
 /// | `call` | arguments | the function | its results |
+/// | `fwd`, `rev`, `jac`, `hess` | see [`Derive`] | the function | see [`Derive`] |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// The body at every point of a domain, side by side.
@@ -122,6 +124,8 @@ pub enum Structure {
         /// The function.
         function: Arc<Function>,
     },
+    /// A derivative of a function that has a name.
+    Derive(Derive),
 }
 
 impl Structure {
@@ -135,6 +139,7 @@ impl Structure {
             Structure::While { .. } => "while",
             Structure::If { .. } => "if",
             Structure::Call { .. } => "call",
+            Structure::Derive(derive) => derive.mode.name(),
         }
     }
 
@@ -145,7 +150,8 @@ impl Structure {
             | Structure::Red { body, .. }
             | Structure::Acc { body, .. }
             | Structure::For { body, .. }
-            | Structure::Call { function: body } => (body, None),
+            | Structure::Call { function: body }
+            | Structure::Derive(Derive { function: body, .. }) => (body, None),
             Structure::While { condition, body, .. } => (condition, Some(body)),
             Structure::If { yes, no } => (yes, Some(no)),
         };
@@ -161,7 +167,8 @@ impl Structure {
             | Structure::Red { body, .. }
             | Structure::Acc { body, .. }
             | Structure::For { body, .. }
-            | Structure::Call { function: body } => *body = f(body),
+            | Structure::Call { function: body }
+            | Structure::Derive(Derive { function: body, .. }) => *body = f(body),
             Structure::While { condition, body, .. } => {
                 *condition = f(condition);
                 *body = f(body);
@@ -172,6 +179,11 @@ impl Structure {
             }
         }
         new
+    }
+
+    /// Whether it has a function with a name instead of a body.
+    pub fn is_named(&self) -> bool {
+        matches!(self, Structure::Call { .. } | Structure::Derive(_))
     }
 
     /// The domain of a kernel.
@@ -192,7 +204,7 @@ impl Structure {
             Structure::Acc { dims, targets, .. } => (dims.len() + targets, *targets),
             Structure::For { carries, .. } => (1 + carries, *carries),
             Structure::While { carries, .. } => (*carries, *carries),
-            Structure::If { .. } | Structure::Call { .. } => (0, 0),
+            Structure::If { .. } | Structure::Call { .. } | Structure::Derive(_) => (0, 0),
         }
     }
 
@@ -239,6 +251,7 @@ impl Structure {
             }
             Structure::If { yes, .. } => results(yes),
             Structure::Call { function } => results(function),
+            Structure::Derive(derive) => derive.part_types(),
         }
     }
 }

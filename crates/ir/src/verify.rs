@@ -4,6 +4,7 @@ use cotangent_ops::Opcode;
 
 use crate::function::{Function, Value};
 use crate::op::Op;
+use crate::structure::Structure;
 use crate::types::{Dim, Element, Type};
 
 /// What does not hold.
@@ -243,7 +244,8 @@ impl Function {
                     let body = structure.params();
                     for operand in 0..args.len() {
                         let param = structure.param_of(operand).and_then(|k| body.get(k));
-                        let wants = param.is_some_and(|p| p.linear);
+                        let derived = matches!(structure, Structure::Derive(_));
+                        let wants = !derived && param.is_some_and(|p| p.linear);
                         if (is(operand) && !wants) || (wants && !is(operand) && !zero(operand)) {
                             let name = structure.name();
                             return Err(VerifyError::NotLinear {

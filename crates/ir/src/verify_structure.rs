@@ -20,6 +20,16 @@ impl Structure {
     /// # Errors
     /// What does not.
     pub fn check(&self, operands: &[Type]) -> Result<(), VerifyError> {
+        if let Structure::Derive(derive) = self {
+            if let Some(what) = derive.fault() {
+                return self.wrong(what);
+            }
+            let wanted = derive.operand_types();
+            if wanted != operands {
+                return self.wrong(format!("it takes {wanted:?}, {operands:?} are given"));
+            }
+            return Ok(());
+        }
         let (own, handed) = self.own_params();
         for body in self.bodies() {
             let (expected, found) = (body.params().len() + self.lead(), operands.len());
@@ -44,7 +54,7 @@ impl Structure {
                         .wrong(format!("%{} is {}, which is not linear", param.name, param.ty));
                 }
             }
-            if !body.guards().is_empty() && !matches!(self, Structure::Call { .. }) {
+            if !body.guards().is_empty() && !self.is_named() {
                 return self.wrong("a body has no guards");
             }
         }
@@ -127,7 +137,7 @@ impl Structure {
                     self.wrong(format!("one branch yields {a:?}, the other {b:?}"))
                 }
             }
-            Structure::Call { .. } => Ok(()),
+            Structure::Call { .. } | Structure::Derive(_) => Ok(()),
         }
     }
 
@@ -213,6 +223,8 @@ impl Structure {
                 Ok(a.iter().zip(&b).map(|(a, b)| *a || *b).collect())
             }
             Structure::Call { function } => results(function),
+            // A derivative is lowered before anything is linear in it.
+            Structure::Derive(derive) => Ok(vec![false; derive.part_types().len()]),
         }
     }
 }

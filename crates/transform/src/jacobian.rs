@@ -7,6 +7,7 @@ use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
 use crate::linearize::{float_element, linearize_to};
+use crate::lower::lower;
 use crate::transpose::{Turner, gradient_to, transpose};
 
 /// The function with all partials of its numbers behind its results: result by result, parameter by
@@ -76,6 +77,7 @@ fn partials(
     moves: impl Fn(&Param) -> bool,
     of: Range<usize>,
 ) -> Result<Function, TransformError> {
+    let f = &lower(f)?;
     let primals = f.results().len();
     let ty = Type::scalar(float_element(f)?);
     if !f.is_flat() {

@@ -67,6 +67,8 @@ impl Writer<'_> {
                 self.copies.set_parts(value, parts.values);
                 parts.tangents
             }
+            // Written out before.
+            Structure::Derive(_) => Vec::new(),
             Structure::Call { function } => match function.rule() {
                 None => {
                     let moved = write(function, b, &args, &moving, self.element)?;

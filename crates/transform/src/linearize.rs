@@ -5,6 +5,7 @@ use cotangent_numbers::Elementary;
 use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 
 use crate::error::TransformError;
+use crate::lower::lower;
 use crate::rewrite::ordinary;
 
 /// The function with a tangent for every number among its parameters (linear parameters, behind the
@@ -41,6 +42,13 @@ pub fn linearize_to(
     f: &Function,
     moves: impl Fn(&Param) -> bool,
 ) -> Result<Function, TransformError> {
+    let moves: Vec<bool> = f.params().iter().map(|p| p.ty.is_float() && moves(p)).collect();
+    linearize_some(f, &moves)
+}
+
+/// [`linearize`] with tangents of the parameters that are marked.
+pub(crate) fn linearize_some(f: &Function, moves: &[bool]) -> Result<Function, TransformError> {
+    let f = &lower(f)?;
     f.verify()?;
     let element = float_element(f)?;
     // What was linear is an ordinary value now: only the newest tangents are linear.
@@ -50,10 +58,8 @@ pub fn linearize_to(
     let tangents: Vec<Option<Value>> = f
         .params()
         .iter()
-        .map(|p| {
-            let moving = p.ty.is_float() && moves(p);
-            moving.then(|| b.linear_param(format!("d{}", p.name), p.ty))
-        })
+        .zip(moves)
+        .map(|(p, moves)| moves.then(|| b.linear_param(format!("d{}", p.name), p.ty)))
         .collect();
     let Moved { mut values, tangents } = write(f, &mut b, &params, &tangents, element)?;
     for (result, tangent) in f.results().iter().zip(tangents) {

@@ -5,6 +5,7 @@ use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
 use crate::linearize::linearize_to;
+use crate::lower::lower;
 use crate::rewrite::{fix, without_calls};
 use crate::turn_structure::Turned;
 
@@ -30,7 +31,7 @@ use crate::turn_structure::Turned;
 /// A function that is not well formed, and a result that is not linear.
 pub fn transpose(f: &Function, primals: usize) -> Result<Function, TransformError> {
     f.verify()?;
-    let f = &without_calls(f);
+    let f = &without_calls(&lower(f)?);
     let linear = f.linear_values()?;
     let function = || f.name().to_string();
     let Some((ordinary, turned)) = f.results().split_at_checked(primals) else {
