@@ -27,6 +27,7 @@
 //! ");
 //! ```
 
+mod activity;
 mod error;
 mod jacobian;
 mod jet;
@@ -37,6 +38,7 @@ mod rewrite;
 mod transpose;
 mod turn_structure;
 
+pub use activity::{Analysis, canonicalise};
 pub use error::TransformError;
 pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};
 pub use jet::jet;

@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cotangent_ir::{Function, parse};
-use cotangent_transform::{gradient, hessian, jacobian, jet, linearize, reverse};
+use cotangent_transform::{
+    Analysis, canonicalise, gradient, hessian, jacobian, jet, linearize, lower, reverse,
+};
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -42,6 +44,9 @@ fn answer(text: &str, directive: &str) -> String {
             "jac" => jacobian(&f),
             "hess" => hessian(&f),
             "jet" => jet(&f, 3),
+            "uses" => canonicalise(&f, Analysis::Uses),
+            "activity" => canonicalise(&f, Analysis::Dataflow),
+            "lower" => lower(&f),
             other => panic!("there is no directive `{other}`"),
         };
         f = match changed {
