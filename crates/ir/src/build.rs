@@ -166,18 +166,30 @@ impl Builder {
         let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
         let code = if plain { Opcode::Mul } else { code };
         if is_commutative(code) {
-            // Constants to the right, by their bits; else in the order of their making. Both are one
-            // operation, and the text does not depend on where constants stand in the arena.
+            // Constants to the right, by their bits; parameters to the left, by their number: captures come
+            // into being when they are used. Else in the order of their making. Both are one operation, and
+            // the text does not depend on where constants and parameters stand in the arena.
             let key = |v: &Value| match self.function.op(*v) {
-                Op::Constant(bits) => (1, bits),
-                Op::Rounded(bits) => (2, bits),
-                _ => (0, u64::from(v.0)),
+                Op::Param(k) => (0, u64::from(k)),
+                Op::Constant(bits) => (2, bits),
+                Op::Rounded(bits) => (3, bits),
+                _ => (1, u64::from(v.0)),
             };
             if key(&args[1]) < key(&args[0]) {
                 args.swap(0, 1);
             }
         }
         self.intern(Op::Elementary(code, parameter), ty, args)
+    }
+
+    /// Two values in the order in which they stand in the text.
+    pub(crate) fn in_order(&self, x: Value, y: Value) -> (Value, Value) {
+        let key = |v: Value| match self.function.op(v) {
+            Op::Param(k) => (0, k),
+            op if op.is_constant() => (2, v.0),
+            _ => (1, v.0),
+        };
+        if key(y) < key(x) { (y, x) } else { (x, y) }
     }
 
     /// The value that an operation leaves as it is, to the bit and in every interpretation.
@@ -215,7 +227,8 @@ impl Builder {
             (_, Some(false)) | (Some(true), _) if self.ty(x).is_scalar() => y,
             _ => {
                 let ty = self.joint(&[x, y]);
-                self.intern(Op::And, ty, &[x.min(y), x.max(y)])
+                let (x, y) = self.in_order(x, y);
+                self.intern(Op::And, ty, &[x, y])
             }
         }
     }
@@ -227,7 +240,8 @@ impl Builder {
             (_, Some(true)) | (Some(false), _) if self.ty(x).is_scalar() => y,
             _ => {
                 let ty = self.joint(&[x, y]);
-                self.intern(Op::Or, ty, &[x.min(y), x.max(y)])
+                let (x, y) = self.in_order(x, y);
+                self.intern(Op::Or, ty, &[x, y])
             }
         }
     }

@@ -35,7 +35,9 @@ mod linear_structure;
 mod linearize;
 mod lower;
 mod rewrite;
+mod strip;
 mod transpose;
+mod turn_loop;
 mod turn_structure;
 
 pub use activity::{Analysis, canonicalise};

@@ -7,7 +7,7 @@ use crate::error::TransformError;
 use crate::linearize::linearize_to;
 use crate::lower::lower;
 use crate::rewrite::{fix, without_calls};
-use crate::turn_structure::Turned;
+use crate::turn_loop::Turned;
 
 /// Turns the linear part of a function around. Its first `primals` results stay as they are; instead of
 /// each linear parameter it takes a cotangent of each of the other results, and it gives a cotangent of

@@ -2,33 +2,18 @@
 //!
 //! A body that is linear in some of its captures becomes one that adds to their cotangents: the cotangent
 //! that has come to a capture so far goes in, more comes out. A kernel becomes an accumulation over the
-//! same domain, a branch a branch on the same condition, and a loop one that runs backwards over what the
-//! loop kept of its values.
+//! same domain, a branch a branch on the same condition. Loops have a file of their own.
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Function, Integral, Structure, Type, Value};
+use cotangent_ir::{Builder, Function, Structure, Value};
 
 use crate::error::TransformError;
+use crate::strip::{is_linear_param, strip_structure};
 use crate::transpose::Turner;
 
-/// How a loop of values and tangents is turned around.
-pub(crate) struct Turned {
-    /// From the cotangents of the tangents after a round to those before it.
-    body: Arc<Function>,
-    /// How often it goes round.
-    rounds: Value,
-    /// What is handed to the body besides cotangents: kept values, captures.
-    captures: Vec<Value>,
-    /// Of the loop's parts: linear carries, and linear values that are stacked.
-    carries: Vec<usize>,
-    stacked: Vec<usize>,
-    /// The operands that are linear captures.
-    targets: Vec<usize>,
-}
-
 impl Turner<'_> {
-    fn is_linear(&self, value: Value, operand: usize) -> bool {
+    pub(crate) fn is_linear(&self, value: Value, operand: usize) -> bool {
         self.linear[self.f.operand(value, operand).index()]
     }
 
@@ -51,21 +36,12 @@ impl Turner<'_> {
             _ if parts.iter().all(|linear| *linear) => Ok(()),
             _ => {
                 // The parts that are not linear, by themselves.
-                let kept: Vec<usize> = (0..parts.len()).filter(|k| !parts[*k]).collect();
-                let lead = structure.lead();
-                let ordinary: Vec<usize> =
-                    (0..operands.len()).filter(|k| !self.is_linear(value, *k)).collect();
-                let bodies = structure.with_bodies(|body| {
-                    Arc::new(select(body, &kept, |k| {
-                        structure.operand_of(k).is_none_or(|o| ordinary.contains(&o))
-                    }))
-                });
-                let handed: Vec<Value> = ordinary
-                    .iter()
-                    .filter(|k| **k >= lead || lead > 0)
-                    .map(|k| self.copies.of(operands[*k]))
+                let (stripped, kept) = strip_structure(structure, &parts)?;
+                let handed: Vec<Value> = (0..operands.len())
+                    .filter(|k| !self.is_linear(value, *k) && !is_linear_param(structure, *k))
+                    .map(|k| self.copies.of(operands[k]))
                     .collect();
-                let found = b.structure(bodies, &handed);
+                let found = b.structure(stripped, &handed);
                 let mut all = vec![None; parts.len()];
                 kept.iter().zip(found).for_each(|(k, part)| all[*k] = Some(part));
                 self.set_parts(b, value, all);
@@ -75,199 +51,9 @@ impl Turner<'_> {
     }
 
     /// Parts of which some are linear and have no copy.
-    fn set_parts(&mut self, b: &mut Builder, value: Value, parts: Vec<Option<Value>>) {
+    pub(crate) fn set_parts(&mut self, b: &mut Builder, value: Value, parts: Vec<Option<Value>>) {
         let filler = b.truth(false);
         self.copies.set_parts(value, parts.into_iter().map(|p| p.unwrap_or(filler)).collect());
-    }
-
-    /// The ordinary part of a loop, which keeps what the way back needs; and the way back.
-    fn copy_loop(
-        &mut self,
-        b: &mut Builder,
-        value: Value,
-        structure: &Structure,
-    ) -> Result<(), TransformError> {
-        let (Structure::For { carries, body } | Structure::While { carries, body, .. }) = structure
-        else {
-            return Ok(());
-        };
-        let (lead, first) = (structure.lead(), structure.own_params().0 - carries);
-        let operands: Vec<Value> = self.f.operands(value).collect();
-        let total = body.results().len();
-        let parts = structure.linear_parts()?;
-        let linear_carries: Vec<usize> = (0..*carries).filter(|k| parts[*k]).collect();
-        let ordinary_carries: Vec<usize> = (0..*carries).filter(|k| !parts[*k]).collect();
-        let linear_stacked: Vec<usize> = (*carries..total).filter(|k| parts[*k]).collect();
-        let ordinary_stacked: Vec<usize> = (*carries..total).filter(|k| !parts[*k]).collect();
-        let captures = lead + carries..operands.len();
-        let targets: Vec<usize> = captures.clone().filter(|k| self.is_linear(value, *k)).collect();
-        let ordinary_captures: Vec<usize> =
-            captures.filter(|k| !self.is_linear(value, *k)).collect();
-
-        // The way back: j counts up, i down. Behind the cotangents: the number of rounds, the ordinary
-        // carries at the beginning of round i, ordinary captures, cotangents of what was stacked.
-        let mut t = Builder::new("");
-        let j = t.param("j", Type::I64);
-        let carried: Vec<Value> = linear_carries
-            .iter()
-            .map(|k| t.linear_param(format!("c{k}"), body.params()[first + k].ty))
-            .collect();
-        let sums: Vec<Value> = targets
-            .iter()
-            .map(|o| t.linear_param(format!("c{o}"), self.f.ty(operands[*o])))
-            .collect();
-        let rounds = t.param("n", Type::I64);
-        let one = t.integer(1);
-        let last = t.integral(Integral::Sub, rounds, one);
-        let i = t.integral(Integral::Sub, last, j);
-        let dim = match structure {
-            Structure::For { .. } => self.f.stack_dim(value),
-            _ => cotangent_ir::Dim::Any,
-        };
-        let mut args: Vec<Option<Value>> = vec![None; body.params().len()];
-        if first == 1 {
-            args[0] = Some(i);
-        }
-        let mut histories = Vec::new();
-        for k in &ordinary_carries {
-            let ty = body.params()[first + k].ty;
-            let history = t.param(format!("h{k}"), ty.within(&[dim]));
-            histories.push(history);
-            args[first + k] = Some(t.load(history, &[i]));
-        }
-        for o in &ordinary_captures {
-            if let Some(k) = structure.param_of(*o) {
-                args[k] = Some(t.add_param(body.params()[k].clone()));
-            }
-        }
-        let stacks: Vec<Value> = linear_stacked
-            .iter()
-            .map(|k| {
-                let ty = body.ty(body.results()[*k]).within(&[dim]);
-                t.linear_param(format!("y{k}"), ty)
-            })
-            .collect();
-        let linear = body.linear_values()?;
-        let mut turner = Turner::new(body, linear, &mut t, &args)?;
-        for (k, cotangent) in linear_carries.iter().zip(&carried) {
-            let result = body.results()[*k];
-            if turner.linear[result.index()] {
-                turner.add(&mut t, result, *cotangent);
-            }
-        }
-        for (k, stack) in linear_stacked.iter().zip(&stacks) {
-            let result = body.results()[*k];
-            let cotangent = t.load(*stack, &[i]);
-            if turner.linear[result.index()] {
-                turner.add(&mut t, result, cotangent);
-            }
-        }
-        let params: Vec<Option<Value>> = body.param_values();
-        let target_params: Vec<Option<Value>> =
-            targets.iter().map(|o| structure.param_of(*o).and_then(|k| params[k])).collect();
-        for (param, sum) in target_params.iter().zip(&sums) {
-            if let Some(param) = param {
-                // What has come so far goes first; a result that is the capture itself adds to it.
-                let before = turner.of[param.index()].take();
-                turner.of[param.index()] = Some(*sum);
-                if let Some(before) = before {
-                    turner.add(&mut t, *param, before);
-                }
-            }
-        }
-        turner.turn(&mut t)?;
-        let mut results = Vec::new();
-        for k in &linear_carries {
-            let ty = body.params()[first + k].ty;
-            results.push(match params[first + k] {
-                Some(param) => turner.or_zero(&mut t, param)?,
-                None => t.constant(0.0, ty),
-            });
-        }
-        for (param, sum) in target_params.iter().zip(&sums) {
-            results.push(match param {
-                Some(param) => turner.or_zero(&mut t, *param)?,
-                None => *sum,
-            });
-        }
-        let back = t.finish(results);
-        let needed: Vec<bool> =
-            histories_used(&back, 1 + carried.len() + sums.len() + 1, &histories);
-
-        // The way there: ordinary carries, what they stack, and the histories that are needed.
-        let mut p = Builder::new("");
-        let mut there: Vec<Option<Value>> = vec![None; body.params().len()];
-        if first == 1 {
-            there[0] = Some(p.param("i", Type::I64));
-        }
-        for k in &ordinary_carries {
-            there[first + k] = Some(p.add_param(body.params()[first + k].clone()));
-        }
-        for o in &ordinary_captures {
-            if let Some(k) = structure.param_of(*o) {
-                there[k] = Some(p.add_param(body.params()[k].clone()));
-            }
-        }
-        let inner: Vec<Value> = there
-            .iter()
-            .zip(body.params())
-            .map(|(arg, param)| arg.unwrap_or_else(|| p.constant(0.0, param.ty)))
-            .collect();
-        let found = p.inline(body, &inner);
-        let mut results: Vec<Value> = ordinary_carries.iter().map(|k| found[*k]).collect();
-        results.extend(ordinary_stacked.iter().map(|k| found[*k]));
-        let kept: Vec<usize> = (0..ordinary_carries.len()).filter(|k| needed[*k]).collect();
-        results.extend(kept.iter().map(|k| inner[first + ordinary_carries[*k]]));
-        let count = ordinary_carries.len();
-        let body_there = Arc::new(p.finish(results));
-        let new = match structure {
-            Structure::While { condition, .. } => {
-                let condition = Arc::new(select(condition, &[0], |k| match k < *carries {
-                    true => ordinary_carries.contains(&k),
-                    false => ordinary_captures.contains(&(k + lead)),
-                }));
-                Structure::While { carries: count, condition, body: body_there }
-            }
-            _ => Structure::For { carries: count, body: body_there },
-        };
-        let mut handed: Vec<Value> = operands[..lead].iter().map(|v| self.copies.of(*v)).collect();
-        handed.extend(ordinary_carries.iter().map(|k| self.copies.of(operands[lead + k])));
-        handed.extend(ordinary_captures.iter().map(|o| self.copies.of(operands[*o])));
-        let found = if count == 0 && ordinary_stacked.is_empty() && first == 1 {
-            Vec::new()
-        } else {
-            b.structure(new, &handed)
-        };
-        let mut all: Vec<Option<Value>> = vec![None; parts.len()];
-        ordinary_carries.iter().zip(&found).for_each(|(k, part)| all[*k] = Some(*part));
-        let rest = found.get(count..).unwrap_or_default();
-        ordinary_stacked.iter().zip(rest).for_each(|(k, part)| all[*k] = Some(*part));
-        let kept_parts = rest.get(ordinary_stacked.len()..).unwrap_or_default();
-        let rounds = match structure {
-            Structure::While { .. } => {
-                let rounds = found.last().copied();
-                all[parts.len() - 1] = rounds;
-                rounds.unwrap_or_else(|| b.integer(0))
-            }
-            _ => handed[0],
-        };
-        self.set_parts(b, value, all);
-        let filler = b.truth(false);
-        let mut captures = vec![rounds];
-        for k in 0..ordinary_carries.len() {
-            let place = kept.iter().position(|other| *other == k);
-            captures.push(place.and_then(|at| kept_parts.get(at).copied()).unwrap_or(filler));
-        }
-        captures.extend(ordinary_captures.iter().map(|o| self.copies.of(operands[*o])));
-        self.loops[value.index()] = Some(Turned {
-            body: Arc::new(back),
-            rounds,
-            captures,
-            carries: linear_carries,
-            stacked: linear_stacked,
-            targets,
-        });
-        Ok(())
     }
 
     /// Hands the cotangents of the parts of an operation with a body on to its operands.
@@ -379,7 +165,7 @@ impl Turner<'_> {
 
     /// Turns a body around whose linear captures begin with what has come to them so far; their cotangents
     /// after it.
-    fn with_targets(
+    pub(crate) fn with_targets(
         &mut self,
         t: &mut Builder,
         structure: &Structure,
@@ -457,72 +243,4 @@ impl Turner<'_> {
         targets.iter().zip(found).for_each(|(o, sum)| self.of[operands[*o].index()] = Some(sum));
         Ok(())
     }
-
-    fn turn_loop(
-        &mut self,
-        b: &mut Builder,
-        value: Value,
-        turned: &Turned,
-        parts: &[Option<Value>],
-        operands: &[Value],
-    ) -> Result<(), TransformError> {
-        let Some(structure) = self.f.structure(value) else { return Ok(()) };
-        let lead = structure.lead();
-        let mut all = vec![turned.rounds];
-        for k in &turned.carries {
-            all.push(match parts[*k] {
-                Some(part) => self.or_zero(b, part)?,
-                None => b.constant(0.0, self.f.ty(operands[lead + k])),
-            });
-        }
-        for o in &turned.targets {
-            all.push(self.or_zero(b, operands[*o])?);
-        }
-        all.extend(&turned.captures);
-        let types = turned.body.params();
-        let first = types.len() - turned.stacked.len();
-        for (at, k) in turned.stacked.iter().enumerate() {
-            all.push(match parts[*k] {
-                Some(part) => self.or_zero(b, part)?,
-                None => b.constant(0.0, types[first + at].ty),
-            });
-        }
-        let carries = turned.carries.len() + turned.targets.len();
-        let found = b.structure(Structure::For { carries, body: turned.body.clone() }, &all);
-        for (k, cotangent) in turned.carries.iter().zip(&found) {
-            if self.linear[operands[lead + k].index()] {
-                self.add(b, operands[lead + k], *cotangent);
-            }
-        }
-        for (o, sum) in turned.targets.iter().zip(&found[turned.carries.len()..]) {
-            self.of[operands[*o].index()] = Some(*sum);
-        }
-        Ok(())
-    }
-}
-
-/// Some results of a function, without the parameters that are not kept, which they do not need.
-fn select(f: &Function, results: &[usize], keep: impl Fn(usize) -> bool) -> Function {
-    let mut b = Builder::new("");
-    let args: Vec<Value> = f
-        .params()
-        .iter()
-        .enumerate()
-        .map(|(k, p)| if keep(k) { b.add_param(p.clone()) } else { b.constant(0.0, p.ty) })
-        .collect();
-    let found = b.inline(f, &args);
-    b.finish(results.iter().map(|k| found[*k]).collect())
-}
-
-/// Which of the histories the way back uses.
-fn histories_used(back: &Function, first: usize, histories: &[Value]) -> Vec<bool> {
-    let params = back.param_values();
-    let used: std::collections::BTreeSet<Value> = back
-        .values()
-        .flat_map(|v| back.operands(v))
-        .chain(back.results().iter().copied())
-        .collect();
-    (0..histories.len())
-        .map(|k| params.get(first + k).copied().flatten().is_some_and(|v| used.contains(&v)))
-        .collect()
 }
