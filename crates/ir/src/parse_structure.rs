@@ -53,6 +53,13 @@ impl<'t> Parser<'t> {
                 }
             }
             "for" => {
+                // `for{checkpoint 100}`: no more than so many states on the way back.
+                let mut states = None;
+                if self.reader.takes('{')? {
+                    self.word("checkpoint")?;
+                    states = Some(self.integer()?.unsigned_abs() as usize);
+                    self.reader.sign('}')?;
+                }
                 own.push(self.index()?);
                 let (bound, span) = self.value(scopes, Some(Type::I64))?;
                 let found = self.scope(scopes)?.builder.ty(bound);
@@ -64,7 +71,11 @@ impl<'t> Parser<'t> {
                 lead.push(bound);
                 lead.extend(inits);
                 lead.extend(captures);
-                Structure::For { carries, body: Arc::new(body) }
+                let structure = Structure::For { carries, body: Arc::new(body) };
+                if let Some(states) = states {
+                    return self.checkpointed(&structure, &lead, states, at, scopes).map(Some);
+                }
+                structure
             }
             "while" => {
                 let (carries, inits) = self.carries(&mut own, scopes)?;
@@ -95,6 +106,39 @@ impl<'t> Parser<'t> {
             }
         };
         self.add(structure, &lead, at, scopes).map(Some)
+    }
+
+    /// A loop that is written as a nest of loops, so that reverse mode keeps few states.
+    fn checkpointed(
+        &mut self,
+        structure: &Structure,
+        operands: &[Value],
+        states: usize,
+        at: &Range<usize>,
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Vec<Value>, ParseError> {
+        let scope = self.scope(scopes)?;
+        let types: Vec<Type> = operands.iter().map(|v| scope.builder.ty(*v)).collect();
+        let rounds = scope.builder.known_integer(operands[0]);
+        let linear = operands.iter().any(|v| scope.linear.contains(v));
+        let checked = structure.check(&types).map_err(|e| e.to_string());
+        let lengths = rounds.map(|n| crate::loop_lengths(usize::try_from(n).unwrap_or(0), states));
+        let message = match (checked, lengths) {
+            (Err(message), _) => message,
+            (_, None) => {
+                "the number of rounds is not known here, so no checkpoints are planned".to_string()
+            }
+            (_, Some(None)) => {
+                format!("{states} states are too few for any plan; allow 4 at least")
+            }
+            _ if linear => {
+                "a loop of tangents keeps nothing, so it takes no checkpoints".to_string()
+            }
+            (Ok(()), Some(Some(lengths))) => {
+                return Ok(scope.builder.split_loop(structure, operands, &lengths));
+            }
+        };
+        Err(self.error(at.clone(), message))
     }
 
     fn add(

@@ -72,6 +72,16 @@ pub enum TransformError {
         /// What is in the way.
         what: String,
     },
+    /// Too few states for checkpoints.
+    #[error("{states} states are too few for a loop of {rounds} rounds in @{function}; allow more")]
+    States {
+        /// The function.
+        function: String,
+        /// What was allowed.
+        states: usize,
+        /// How often the loop goes round.
+        rounds: usize,
+    },
     /// The function could not be run on the numbers that write it down.
     #[error(transparent)]
     Run(#[from] cotangent_ir::RunError),

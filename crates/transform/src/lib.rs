@@ -28,6 +28,7 @@
 //! ```
 
 mod activity;
+mod checkpoint;
 mod error;
 mod jacobian;
 mod jet;
@@ -41,6 +42,7 @@ mod turn_loop;
 mod turn_structure;
 
 pub use activity::{Analysis, canonicalise};
+pub use checkpoint::checkpoint;
 pub use error::TransformError;
 pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};
 pub use jet::jet;
