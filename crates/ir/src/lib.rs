@@ -30,6 +30,7 @@ mod parse_structure;
 mod print;
 mod retrace;
 mod slot;
+mod specialise;
 mod split;
 mod structure;
 mod trace;

@@ -186,7 +186,24 @@ impl<'t> Parser<'t> {
                 break;
             }
         }
+        let function = self.for_arguments(function, &operands, scopes)?;
         self.add(Structure::Call { function }, &operands, at, scopes)
+    }
+
+    /// The function with sizes for its dimensions that have names, from what it is given.
+    fn for_arguments(
+        &mut self,
+        function: Arc<Function>,
+        args: &[Value],
+        scopes: &mut Scopes<'t>,
+    ) -> Result<Arc<Function>, ParseError> {
+        let scope = self.scope(scopes)?;
+        let types: Vec<Type> = args.iter().map(|v| scope.builder.ty(*v)).collect();
+        Ok(match function.sizes_for(&types) {
+            Some(sizes) if !sizes.is_empty() => Arc::new(function.specialised(&sizes)),
+            // What does not fit is said when it is checked.
+            _ => function,
+        })
     }
 
     /// `fwd @f(%x: dup %dx, %y: const) ret(dup)`
@@ -204,12 +221,13 @@ impl<'t> Parser<'t> {
         }
         let function = self.known_function()?;
         let mut derive = Derive { mode, function, args: Vec::new(), results: Vec::new(), width };
-        let mut operands = Vec::new();
+        let (mut operands, mut primals) = (Vec::new(), Vec::new());
         self.reader.sign('(')?;
         while !self.reader.takes(')')? {
             let param = derive.function.params().get(derive.args.len());
             let ty = param.map(|p| p.ty);
             operands.push(self.value(scopes, ty)?.0);
+            primals.extend(operands.last().copied());
             self.reader.sign(':')?;
             let activity = self.activity()?;
             derive.args.push(activity);
@@ -238,6 +256,7 @@ impl<'t> Parser<'t> {
                 }
             }
         }
+        derive.function = self.for_arguments(derive.function, &primals, scopes)?;
         self.add(Structure::Derive(derive), &operands, at, scopes)
     }
 

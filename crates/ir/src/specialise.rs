@@ -1,0 +1,110 @@
+//! Dimensions with names given sizes.
+
+use std::sync::Arc;
+
+use crate::build::Builder;
+use crate::build_arrays::Copied;
+use crate::function::{Function, Param, Value};
+use crate::op::Op;
+use crate::structure::Structure;
+use crate::types::{Dim, Type};
+
+/// What names stand for.
+pub type Sizes = [(&'static str, Dim)];
+
+fn dim(dim: Dim, sizes: &Sizes) -> Dim {
+    match dim {
+        Dim::Symbol(name) => {
+            sizes.iter().find(|(symbol, _)| *symbol == name).map_or(dim, |(_, size)| *size)
+        }
+        other => other,
+    }
+}
+
+fn dims(all: &[Dim], sizes: &Sizes) -> Vec<Dim> {
+    all.iter().map(|d| dim(*d, sizes)).collect()
+}
+
+fn ty(ty: Type, sizes: &Sizes) -> Type {
+    if ty.is_scalar() || ty == Type::PARTS {
+        return ty;
+    }
+    Type::array(ty.element(), &dims(ty.dims(), sizes))
+}
+
+impl Function {
+    /// The function with sizes for dimensions that have names. Names that are not given stay.
+    ///
+    /// ```
+    /// use cotangent_ir::{Dim, parse};
+    ///
+    /// let f = parse("fn @sum<n>(%x: [n]f64) -> f64 {
+    ///   %s = red sum (%i < n) { %e = ld %x[%i] yield %e } ret %s }").unwrap();
+    /// assert!(f.run(&[1.0, 2.0, 3.0]).is_err());
+    /// let three = f.specialised(&[("n", Dim::Size(3))]);
+    /// assert_eq!(three.run(&[1.0, 2.0, 3.0]).unwrap(), [6.0]);
+    /// ```
+    #[must_use]
+    pub fn specialised(&self, sizes: &Sizes) -> Function {
+        let mut b = Builder::new(self.name());
+        let args: Vec<Value> = self
+            .params()
+            .iter()
+            .map(|p| b.add_param(Param { ty: ty(p.ty, sizes), ..p.clone() }))
+            .collect();
+        let mut copies = Copied::new(self.len());
+        for value in self.values() {
+            match (self.op(value), self.structure(value)) {
+                (Op::Fill, _) => {
+                    let scalar = copies.of(self.operand(value, 0));
+                    let filled = b.fill(scalar, ty(self.ty(value), sizes));
+                    copies.set(value, filled);
+                }
+                (_, Some(structure)) => {
+                    let operands: Vec<Value> = self.operands(value).map(|v| copies.of(v)).collect();
+                    // What is called has names of its own, for what it was given.
+                    let mut new = structure.with_bodies(|body| Arc::new(body.specialised(sizes)));
+                    if let Structure::Tab { dims: domain, .. }
+                    | Structure::Red { dims: domain, .. }
+                    | Structure::Acc { dims: domain, .. } = &mut new
+                    {
+                        *domain = dims(domain, sizes);
+                    }
+                    let parts = b.structure(new, &operands);
+                    copies.set_parts(value, parts);
+                }
+                _ => copies.value(&mut b, self, value, &args),
+            }
+        }
+        for guard in self.guards() {
+            b.guard(copies.of(guard.condition), guard.expected);
+        }
+        let mut new = b.finish(self.results().iter().map(|v| copies.of(*v)).collect());
+        new.rule = self.rule.as_ref().map(|rule| Arc::new(rule.specialised(sizes)));
+        new
+    }
+
+    /// What the names of dimensions stand for if the function is given arguments of these types; none if they
+    /// do not fit.
+    pub fn sizes_for(&self, types: &[Type]) -> Option<Vec<(&'static str, Dim)>> {
+        let mut sizes: Vec<(&'static str, Dim)> = Vec::new();
+        for (param, given) in self.params().iter().zip(types) {
+            let (own, theirs) = (param.ty.dims(), given.dims());
+            if own.len() != theirs.len() || param.ty.element() != given.element() {
+                return None;
+            }
+            for (a, b) in own.iter().zip(theirs) {
+                match a {
+                    Dim::Symbol(name) => match sizes.iter().find(|(symbol, _)| symbol == name) {
+                        None => sizes.push((name, *b)),
+                        Some((_, known)) if known == b => {}
+                        Some(_) => return None,
+                    },
+                    other if other == b => {}
+                    _ => return None,
+                }
+            }
+        }
+        Some(sizes)
+    }
+}
