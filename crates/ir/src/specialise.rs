@@ -10,7 +10,7 @@ use crate::structure::Structure;
 use crate::types::{Dim, Type};
 
 /// What names stand for.
-pub type Sizes = [(&'static str, Dim)];
+pub(crate) type Sizes = [(&'static str, Dim)];
 
 fn dim(dim: Dim, sizes: &Sizes) -> Dim {
     match dim {
@@ -45,7 +45,7 @@ impl Function {
     /// assert_eq!(three.run(&[1.0, 2.0, 3.0]).unwrap(), [6.0]);
     /// ```
     #[must_use]
-    pub fn specialised(&self, sizes: &Sizes) -> Function {
+    pub fn specialised(&self, sizes: &[(&'static str, Dim)]) -> Function {
         let mut b = Builder::new(self.name());
         let args: Vec<Value> = self
             .params()

@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
          }}"
     ))?;
     let x: Vec<f64> = (0..100).map(|k| 0.1 + 0.01 * f64::from(k)).collect();
-    let bytes = |b: Option<usize>| b.map_or("?".to_string(), |b| format!("{:.2} MB", b as f64 / 1e6));
+    let bytes =
+        |b: Option<usize>| b.map_or("?".to_string(), |b| format!("{:.2} MB", b as f64 / 1e6));
     let plain = gradient(&f)?;
     let few = gradient(&checkpoint(&f, states)?)?;
     let start = Instant::now();
