@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`Dual`] | N directional derivatives (forward mode) |
 //! | [`Dual2`] | gradient and Hessian of few variables |
+//! | [`Collapsed`] | slopes and the sum of second derivatives: Laplacians |
 //! | [`Jet`], [`Taylor`] | Taylor coefficients, order fixed in the type or chosen at run time |
 //! | [`Var`] on a [`Tape`] | gradients and Jacobian rows (reverse mode), replayable as a [`Program`] |
 //! | [`Interval`] | rigorous bounds |
@@ -20,6 +21,7 @@
 //!
 //! - `nalgebra`: `RealField` for all numbers that have a value.
 
+mod collapsed;
 #[cfg(doctest)]
 mod compile_fail;
 mod dual;
@@ -43,6 +45,7 @@ pub mod tape;
 mod trace;
 pub mod tracer;
 
+pub use collapsed::Collapsed;
 pub use cotangent_ops::{self as ops, Elementary, Scalar};
 pub use dual::{Brand, Branded, Dual, Unguarded};
 pub use dual2::{Dual2, Dual2Of, Variables, Width};

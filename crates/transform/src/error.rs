@@ -72,6 +72,16 @@ pub enum TransformError {
         /// What is in the way.
         what: String,
     },
+    /// More directions than a Laplacian is written down for.
+    #[error("the Laplacian of @{function} is by {directions} numbers; {most} are the most here")]
+    Directions {
+        /// The function.
+        function: String,
+        /// How many it would take.
+        directions: usize,
+        /// How many there can be.
+        most: usize,
+    },
     /// Too few states for checkpoints.
     #[error("{states} states are too few for a loop of {rounds} rounds in @{function}; allow more")]
     States {
