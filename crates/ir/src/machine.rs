@@ -94,9 +94,8 @@ fn room(f: &Function, len: usize, width: usize) -> Result<usize, RunError> {
         Some(all) => Ok(all),
         None => {
             let points = if width > 1 { format!(" at {width} points") } else { String::new() };
-            let what = format!(
-                "an array of {len} elements{points} is too large: at most {ENTRIES} fit"
-            );
+            let what =
+                format!("an array of {len} elements{points} is too large: at most {ENTRIES} fit");
             fault(f, what)
         }
     }
@@ -286,14 +285,16 @@ impl Code<'_> {
                         let (x, y) = (integers(1), integers(2));
                         let mut data = Vec::with_capacity(len * width);
                         for (e, l) in each() {
-                            data.push(match (outcome::<S>(mask.at(e, l)), x.at(e, l), y.at(e, l)) {
-                                (_, a, b) if a == b => a,
-                                (Some(true), a, _) => a,
-                                (Some(false), _, b) => b,
-                                (None, ..) => {
-                                    return fault(f, UNDECIDED.to_string());
-                                }
-                            });
+                            data.push(
+                                match (outcome::<S>(mask.at(e, l)), x.at(e, l), y.at(e, l)) {
+                                    (_, a, b) if a == b => a,
+                                    (Some(true), a, _) => a,
+                                    (Some(false), _, b) => b,
+                                    (None, ..) => {
+                                        return fault(f, UNDECIDED.to_string());
+                                    }
+                                },
+                            );
                         }
                         Slot::new::<Integers<S>>(data, scalar, varies, len)
                     }
@@ -315,10 +316,14 @@ impl Code<'_> {
             Op::Extent(k) => {
                 let size = match types[0].dims()[k as usize] {
                     Dim::Size(n) => n,
-                    _ => {
-                        let inner = types[0].after(1).len().unwrap_or(1);
-                        slots[0].len() / inner.max(1)
-                    }
+                    _ => match types[0].after(1).len() {
+                        Some(inner) if inner > 0 => slots[0].len() / inner,
+                        _ => {
+                            let rows = types[0].after(1);
+                            let what = format!("how many rows of {rows} there are is not kept");
+                            return fault(f, what);
+                        }
+                    },
                 };
                 Slot::Integer(size as i64)
             }
@@ -379,7 +384,8 @@ impl Code<'_> {
                         let whole = x.at(e, l).trunc();
                         let value = whole.value();
                         // A number that stands for many is an integer only if all of them are that one.
-                        let same = whole.compare(S::constant(value), cotangent_ops::Comparison::Equal);
+                        let same =
+                            whole.compare(S::constant(value), cotangent_ops::Comparison::Equal);
                         if outcome::<S>(same).is_none() {
                             return fault(self.function, UNDECIDED.to_string());
                         }
@@ -436,7 +442,9 @@ impl Code<'_> {
         for (k, index) in indices.iter().enumerate() {
             let size = match ty.dims()[k] {
                 Dim::Size(n) => n,
-                _ => len / inner.max(1),
+                // Of rows that have no elements there may be any number: nothing is read or written.
+                _ if inner == 0 => usize::MAX,
+                _ => len / inner,
             };
             let i = index.at(0, lane);
             match usize::try_from(i) {

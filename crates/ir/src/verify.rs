@@ -4,6 +4,7 @@ use cotangent_ops::Opcode;
 
 use crate::function::{Function, Value};
 use crate::op::Op;
+use crate::structure::Structure;
 use crate::types::{Dim, Element, Type};
 
 /// What does not hold.
@@ -213,6 +214,13 @@ impl Function {
         match self.op(value) {
             Op::Constant(bits) => bits == 0,
             Op::Fill => self.is_zero(self.operand(value, 0)),
+            // Zeros that a loop stacks, as many as it goes round.
+            Op::Part(k) => match self.structure(self.operand(value, 0)) {
+                Some(Structure::For { carries, body }) if k as usize >= *carries => {
+                    body.results().get(k as usize).is_some_and(|result| body.is_zero(*result))
+                }
+                _ => false,
+            },
             _ => false,
         }
     }

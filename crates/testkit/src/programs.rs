@@ -60,7 +60,9 @@ pub fn random(seed: u64, options: &Options) -> Function {
     if options.one {
         let (a, b) = (maker.number(&mut s), maker.number(&mut s));
         let mut sum = s.b.elementary(Opcode::Add, 0, &[a, b]);
-        if let Some(array) = maker.pick(&s, |ty| ty.is_float() && !ty.is_scalar() && ty.len().is_some()) {
+        if let Some(array) =
+            maker.pick(&s, |ty| ty.is_float() && !ty.is_scalar() && ty.len().is_some())
+        {
             let total = s.b.total(array, false);
             let total = maker.small(&mut s, total);
             sum = s.b.elementary(Opcode::Add, 0, &[sum, total]);
@@ -161,7 +163,9 @@ impl Maker<'_> {
             return s.number(c);
         }
         if self.rng.u8(..3) == 0
-            && let Some(array) = self.pick(s, |ty| ty.is_float() && !ty.is_scalar() && !ty.is_empty() && ty.len().is_some())
+            && let Some(array) = self.pick(s, |ty| {
+                ty.is_float() && !ty.is_scalar() && !ty.is_empty() && ty.len().is_some()
+            })
         {
             let rank = s.ty(array).dims().len();
             return self.load(s, array, rank);
@@ -190,7 +194,9 @@ impl Maker<'_> {
         let ty = s.ty(value);
         // Two arrays of unknown size may be of different ones.
         let known = ty.len().is_some();
-        if !ty.is_scalar() && known && self.rng.bool()
+        if !ty.is_scalar()
+            && known
+            && self.rng.bool()
             && let Some(other) = self.pick(s, |other| other == ty)
         {
             return other;
@@ -371,7 +377,14 @@ impl Maker<'_> {
             6 => s.elementary(Opcode::Min, &[x, y]),
             7 => {
                 let third = self.beside(s, x);
-                let third = if s.ty(third).dims() == s.ty(y).dims() || s.ty(y).is_scalar() || s.ty(third).is_scalar() { third } else { y };
+                let third = if s.ty(third).dims() == s.ty(y).dims()
+                    || s.ty(y).is_scalar()
+                    || s.ty(third).is_scalar()
+                {
+                    third
+                } else {
+                    y
+                };
                 let sine = s.elementary(Opcode::Sin, &[y]);
                 s.elementary(Opcode::MulAdd, &[x, sine, third])
             }
@@ -405,7 +418,9 @@ impl Maker<'_> {
     }
 
     fn write(&mut self, s: &mut Scope) -> Option<Value> {
-        let array = self.pick(s, |ty| ty.is_float() && !ty.is_scalar() && !ty.is_empty() && ty.len().is_some())?;
+        let array = self.pick(s, |ty| {
+            ty.is_float() && !ty.is_scalar() && !ty.is_empty() && ty.len().is_some()
+        })?;
         let ty = s.ty(array);
         let count = self.rng.usize(1..=ty.dims().len());
         let inner = ty.after(count);
@@ -505,8 +520,14 @@ impl Maker<'_> {
             // Few different ones, so that a program calls the same twice.
             random(self.rng.u64(..50), &options).renamed("g")
         };
-        let operands: Vec<Value> =
-            function.params().iter().map(|p| p.ty).collect::<Vec<_>>().into_iter().map(|ty| self.of_type(s, ty)).collect();
+        let operands: Vec<Value> = function
+            .params()
+            .iter()
+            .map(|p| p.ty)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|ty| self.of_type(s, ty))
+            .collect();
         self.spend(function.operations().min(5));
         s.b.structure(Structure::Call { function: Arc::new(function) }, &operands)
     }

@@ -5,7 +5,7 @@ use cotangent_numbers::Elementary;
 use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 
 use crate::error::TransformError;
-use crate::rewrite::ordinary;
+use crate::rewrite::{ordinary, zeros_like};
 
 /// The function with a tangent for every number among its parameters (linear parameters, behind the
 /// others), and the tangents of its numbers behind its results.
@@ -56,10 +56,9 @@ pub fn linearize_to(
         })
         .collect();
     let Moved { mut values, tangents } = write(f, &mut b, &params, &tangents, element)?;
-    for (result, tangent) in f.results().iter().zip(tangents) {
-        let ty = f.ty(*result);
-        if ty.is_float() {
-            values.push(tangent.unwrap_or_else(|| b.constant(0.0, ty)));
+    for (k, tangent) in tangents.into_iter().enumerate() {
+        if f.ty(f.results()[k]).is_float() {
+            values.push(tangent.unwrap_or_else(|| zeros_like(&mut b, values[k])));
         }
     }
     Ok(b.finish(values))
@@ -164,9 +163,8 @@ impl Writer<'_> {
         if !ty.is_float() || moving.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let or_zero = |b: &mut Builder, k: usize| {
-            moving[k].unwrap_or_else(|| b.constant(0.0, self.f.ty(self.f.operand(value, k))))
-        };
+        let or_zero =
+            |b: &mut Builder, k: usize| moving[k].unwrap_or_else(|| zeros_like(b, args[k]));
         let tangent = match op {
             Op::Elementary(code, parameter) => {
                 let result = self.copies.of(value);

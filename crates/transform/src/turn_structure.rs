@@ -7,23 +7,34 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Function, Integral, Structure, Type, Value};
+use cotangent_ir::{Builder, Dim, Function, Integral, Param, Structure, Type, Value};
 
 use crate::error::TransformError;
+use crate::rewrite::ordinary;
 use crate::transpose::Turner;
 
 /// How a loop of values and tangents is turned around.
 pub(crate) struct Turned {
-    /// From the cotangents of the tangents after a round to those before it.
-    body: Arc<Function>,
     /// How often it goes round.
-    rounds: Value,
-    /// What is handed to the body besides cotangents: kept values, captures.
+    pub(crate) rounds: Value,
+    /// What is handed to the way back besides cotangents: kept values, captures.
     captures: Vec<Value>,
-    /// Of the loop's parts: linear carries, and linear values that are stacked.
-    carries: Vec<usize>,
-    stacked: Vec<usize>,
-    /// The operands that are linear captures.
+    parted: Parted,
+}
+
+/// What of a loop is linear and what is not.
+struct Parted {
+    /// How many operands come before the carries, and how many parameters of the body.
+    lead: usize,
+    first: usize,
+    /// The first dimension of what is stacked.
+    dim: Dim,
+    /// Of the results of the body.
+    linear_carries: Vec<usize>,
+    ordinary_carries: Vec<usize>,
+    linear_stacked: Vec<usize>,
+    /// Of the operands: ordinary captures, and linear ones, to whose cotangents is added.
+    ordinary_captures: Vec<usize>,
     targets: Vec<usize>,
 }
 
@@ -104,95 +115,23 @@ impl Turner<'_> {
         let ordinary_captures: Vec<usize> =
             captures.filter(|k| !self.is_linear(value, *k)).collect();
 
-        // The way back: j counts up, i down. Behind the cotangents: the number of rounds, the ordinary
-        // carries at the beginning of round i, ordinary captures, cotangents of what was stacked.
-        let mut t = Builder::new("");
-        let j = t.param("j", Type::I64);
-        let carried: Vec<Value> = linear_carries
-            .iter()
-            .map(|k| t.linear_param(format!("c{k}"), body.params()[first + k].ty))
-            .collect();
-        let sums: Vec<Value> = targets
-            .iter()
-            .map(|o| t.linear_param(format!("c{o}"), self.f.ty(operands[*o])))
-            .collect();
-        let rounds = t.param("n", Type::I64);
-        let one = t.integer(1);
-        let last = t.integral(Integral::Sub, rounds, one);
-        let i = t.integral(Integral::Sub, last, j);
-        let dim = match structure {
-            Structure::For { .. } => self.f.stack_dim(value),
-            _ => cotangent_ir::Dim::Any,
+        let parted = Parted {
+            lead,
+            first,
+            dim: match structure {
+                Structure::For { .. } => self.f.stack_dim(value),
+                _ => Dim::Any,
+            },
+            linear_carries,
+            ordinary_carries,
+            linear_stacked,
+            ordinary_captures,
+            targets,
         };
-        let mut args: Vec<Option<Value>> = vec![None; body.params().len()];
-        if first == 1 {
-            args[0] = Some(i);
-        }
-        let mut histories = Vec::new();
-        for k in &ordinary_carries {
-            let ty = body.params()[first + k].ty;
-            let history = t.param(format!("h{k}"), ty.within(&[dim]));
-            histories.push(history);
-            args[first + k] = Some(t.load(history, &[i]));
-        }
-        for o in &ordinary_captures {
-            if let Some(k) = structure.param_of(*o) {
-                args[k] = Some(t.add_param(body.params()[k].clone()));
-            }
-        }
-        let stacks: Vec<Value> = linear_stacked
-            .iter()
-            .map(|k| {
-                let ty = body.ty(body.results()[*k]).within(&[dim]);
-                t.linear_param(format!("y{k}"), ty)
-            })
-            .collect();
-        let linear = body.linear_values()?;
-        let mut turner = Turner::new(body, linear, &mut t, &args)?;
-        for (k, cotangent) in linear_carries.iter().zip(&carried) {
-            let result = body.results()[*k];
-            if turner.linear[result.index()] {
-                turner.add(&mut t, result, *cotangent);
-            }
-        }
-        for (k, stack) in linear_stacked.iter().zip(&stacks) {
-            let result = body.results()[*k];
-            let cotangent = t.load(*stack, &[i]);
-            if turner.linear[result.index()] {
-                turner.add(&mut t, result, cotangent);
-            }
-        }
-        let params: Vec<Option<Value>> = body.param_values();
-        let target_params: Vec<Option<Value>> =
-            targets.iter().map(|o| structure.param_of(*o).and_then(|k| params[k])).collect();
-        for (param, sum) in target_params.iter().zip(&sums) {
-            if let Some(param) = param {
-                // What has come so far goes first; a result that is the capture itself adds to it.
-                let before = turner.of[param.index()].take();
-                turner.of[param.index()] = Some(*sum);
-                if let Some(before) = before {
-                    turner.add(&mut t, *param, before);
-                }
-            }
-        }
-        turner.turn(&mut t)?;
-        let mut results = Vec::new();
-        for k in &linear_carries {
-            let ty = body.params()[first + k].ty;
-            results.push(match params[first + k] {
-                Some(param) => turner.or_zero(&mut t, param)?,
-                None => t.constant(0.0, ty),
-            });
-        }
-        for (param, sum) in target_params.iter().zip(&sums) {
-            results.push(match param {
-                Some(param) => turner.or_zero(&mut t, *param)?,
-                None => *sum,
-            });
-        }
-        let back = t.finish(results);
-        let needed: Vec<bool> =
-            histories_used(&back, 1 + carried.len() + sums.len() + 1, &histories);
+        let back = self.way_back(structure, &operands, &parted, |_| true)?;
+        let Parted { linear_carries, ordinary_carries, ordinary_captures, targets, .. } = &parted;
+        let behind = 1 + linear_carries.len() + targets.len() + 1;
+        let needed = used(&back, behind..behind + ordinary_carries.len());
 
         // The way there: ordinary carries, what they stack, and the histories that are needed.
         let mut p = Builder::new("");
@@ -200,10 +139,10 @@ impl Turner<'_> {
         if first == 1 {
             there[0] = Some(p.param("i", Type::I64));
         }
-        for k in &ordinary_carries {
+        for k in ordinary_carries {
             there[first + k] = Some(p.add_param(body.params()[first + k].clone()));
         }
-        for o in &ordinary_captures {
+        for o in ordinary_captures {
             if let Some(k) = structure.param_of(*o) {
                 there[k] = Some(p.add_param(body.params()[k].clone()));
             }
@@ -213,7 +152,8 @@ impl Turner<'_> {
             .zip(body.params())
             .map(|(arg, param)| arg.unwrap_or_else(|| p.constant(0.0, param.ty)))
             .collect();
-        let found = p.inline(body, &inner);
+        // Nothing is linear on the way there: what bodies inside make of the zeros is a number like others.
+        let found = p.inline(&ordinary(body), &inner);
         let mut results: Vec<Value> = ordinary_carries.iter().map(|k| found[*k]).collect();
         results.extend(ordinary_stacked.iter().map(|k| found[*k]));
         let kept: Vec<usize> = (0..ordinary_carries.len()).filter(|k| needed[*k]).collect();
@@ -259,17 +199,92 @@ impl Turner<'_> {
             captures.push(place.and_then(|at| kept_parts.get(at).copied()).unwrap_or(filler));
         }
         captures.extend(ordinary_captures.iter().map(|o| self.copies.of(operands[*o])));
-        self.loops[value.index()] = Some(Turned {
-            body: Arc::new(back),
-            rounds,
-            captures,
-            carries: linear_carries,
-            stacked: linear_stacked,
-            targets,
-        });
+        self.loops[value.index()] = Some(Turned { rounds, captures, parted });
         Ok(())
     }
 
+    /// The body of the way back of a loop: from the cotangents of the tangents after a round to those before
+    /// it. `came` says to which of the stacked values something came back.
+    fn way_back(
+        &self,
+        structure: &Structure,
+        operands: &[Value],
+        parted: &Parted,
+        came: impl Fn(usize) -> bool,
+    ) -> Result<Function, TransformError> {
+        let (Structure::For { body, .. } | Structure::While { body, .. }) = structure else {
+            return Ok(Builder::new("").finish(Vec::new()));
+        };
+        let (first, dim) = (parted.first, parted.dim);
+        // The way back: j counts up, i down. Behind the cotangents: the number of rounds, the ordinary
+        // carries at the beginning of round i, ordinary captures, cotangents of what was stacked.
+        let mut t = Builder::new("");
+        let j = t.param("j", Type::I64);
+        let carried: Vec<Value> = parted
+            .linear_carries
+            .iter()
+            .map(|k| t.linear_param(format!("c{k}"), body.params()[first + k].ty))
+            .collect();
+        let sums: Vec<Value> = parted
+            .targets
+            .iter()
+            .map(|o| t.linear_param(format!("c{o}"), self.f.ty(operands[*o])))
+            .collect();
+        let rounds = t.param("n", Type::I64);
+        let one = t.integer(1);
+        let last = t.integral(Integral::Sub, rounds, one);
+        let i = t.integral(Integral::Sub, last, j);
+        let mut args: Vec<Option<Value>> = vec![None; body.params().len()];
+        if first == 1 {
+            args[0] = Some(i);
+        }
+        for k in &parted.ordinary_carries {
+            let ty = body.params()[first + k].ty;
+            let history = t.param(format!("h{k}"), ty.within(&[dim]));
+            args[first + k] = Some(t.load(history, &[i]));
+        }
+        for o in &parted.ordinary_captures {
+            if let Some(k) = structure.param_of(*o) {
+                args[k] = Some(t.add_param(body.params()[k].clone()));
+            }
+        }
+        let stacked: Vec<usize> =
+            parted.linear_stacked.iter().copied().filter(|k| came(*k)).collect();
+        let stacks: Vec<Value> = stacked
+            .iter()
+            .map(|k| {
+                let ty = body.ty(body.results()[*k]).within(&[dim]);
+                t.linear_param(format!("y{k}"), ty)
+            })
+            .collect();
+        let linear = body.linear_values()?;
+        let mut turner = Turner::new(body, linear, &mut t, &args)?;
+        for (k, cotangent) in parted.linear_carries.iter().zip(&carried) {
+            let result = body.results()[*k];
+            if turner.linear[result.index()] {
+                turner.add(&mut t, result, *cotangent);
+            }
+        }
+        for (k, stack) in stacked.iter().zip(&stacks) {
+            let result = body.results()[*k];
+            let cotangent = t.load(*stack, &[i]);
+            if turner.linear[result.index()] {
+                turner.add(&mut t, result, cotangent);
+            }
+        }
+        let params: Vec<Option<Value>> = body.param_values();
+        let sums = turner.with_targets(&mut t, structure, &parted.targets, &sums)?;
+        let mut results = Vec::new();
+        for k in &parted.linear_carries {
+            let ty = body.params()[first + k].ty;
+            results.push(match params[first + k] {
+                Some(param) => turner.or_zero(&mut t, param)?,
+                None => t.constant(0.0, ty),
+            });
+        }
+        results.extend(sums);
+        Ok(t.finish(results))
+    }
     /// Hands the cotangents of the parts of an operation with a body on to its operands.
     pub(crate) fn turn_structure(
         &mut self,
@@ -279,7 +294,7 @@ impl Turner<'_> {
         let Some(structure) = self.f.structure(value) else { return Ok(()) };
         let parts = self.f.parts_of(value);
         let cotangents: Vec<Option<Value>> =
-            parts.iter().map(|part| part.and_then(|v| self.of[v.index()])).collect();
+            parts.iter().map(|part| part.and_then(|v| self.came(b, v))).collect();
         if cotangents.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -323,7 +338,7 @@ impl Turner<'_> {
         &mut self,
         b: &mut Builder,
         structure: &Structure,
-        dims: &[cotangent_ir::Dim],
+        dims: &[Dim],
         body: &Function,
         skipped: usize,
         (operands, linear): (&[Value], &[bool]),
@@ -467,34 +482,30 @@ impl Turner<'_> {
         operands: &[Value],
     ) -> Result<(), TransformError> {
         let Some(structure) = self.f.structure(value) else { return Ok(()) };
-        let lead = structure.lead();
+        let Parted { lead, linear_carries, linear_stacked, targets, .. } = &turned.parted;
         let mut all = vec![turned.rounds];
-        for k in &turned.carries {
+        for k in linear_carries {
             all.push(match parts[*k] {
                 Some(part) => self.or_zero(b, part)?,
-                None => b.constant(0.0, self.f.ty(operands[lead + k])),
+                None => self.zeros(b, operands[lead + k])?,
             });
         }
-        for o in &turned.targets {
+        for o in targets {
             all.push(self.or_zero(b, operands[*o])?);
         }
         all.extend(&turned.captures);
-        let types = turned.body.params();
-        let first = types.len() - turned.stacked.len();
-        for (at, k) in turned.stacked.iter().enumerate() {
-            all.push(match parts[*k] {
-                Some(part) => self.or_zero(b, part)?,
-                None => b.constant(0.0, types[first + at].ty),
-            });
-        }
-        let carries = turned.carries.len() + turned.targets.len();
-        let found = b.structure(Structure::For { carries, body: turned.body.clone() }, &all);
-        for (k, cotangent) in turned.carries.iter().zip(&found) {
+        let came: Vec<Option<Value>> =
+            parts.iter().map(|part| part.and_then(|v| self.came(b, v))).collect();
+        all.extend(linear_stacked.iter().filter_map(|k| came[*k]));
+        let back = self.way_back(structure, operands, &turned.parted, |k| came[k].is_some())?;
+        let carries = linear_carries.len() + targets.len();
+        let found = b.structure(Structure::For { carries, body: Arc::new(back) }, &all);
+        for (k, cotangent) in linear_carries.iter().zip(&found) {
             if self.linear[operands[lead + k].index()] {
                 self.add(b, operands[lead + k], *cotangent);
             }
         }
-        for (o, sum) in turned.targets.iter().zip(&found[turned.carries.len()..]) {
+        for (o, sum) in targets.iter().zip(&found[linear_carries.len()..]) {
             self.of[operands[*o].index()] = Some(*sum);
         }
         Ok(())
@@ -508,21 +519,22 @@ fn select(f: &Function, results: &[usize], keep: impl Fn(usize) -> bool) -> Func
         .params()
         .iter()
         .enumerate()
-        .map(|(k, p)| if keep(k) { b.add_param(p.clone()) } else { b.constant(0.0, p.ty) })
+        .map(|(k, p)| {
+            if keep(k) {
+                b.add_param(Param { linear: false, ..p.clone() })
+            } else {
+                b.constant(0.0, p.ty)
+            }
+        })
         .collect();
-    let found = b.inline(f, &args);
+    let found = b.inline(&ordinary(f), &args);
     b.finish(results.iter().map(|k| found[*k]).collect())
 }
 
-/// Which of the histories the way back uses.
-fn histories_used(back: &Function, first: usize, histories: &[Value]) -> Vec<bool> {
-    let params = back.param_values();
-    let used: std::collections::BTreeSet<Value> = back
-        .values()
-        .flat_map(|v| back.operands(v))
-        .chain(back.results().iter().copied())
-        .collect();
-    (0..histories.len())
-        .map(|k| params.get(first + k).copied().flatten().is_some_and(|v| used.contains(&v)))
-        .collect()
+/// Which of its parameters a function uses.
+fn used(f: &Function, params: std::ops::Range<usize>) -> Vec<bool> {
+    let values = f.param_values();
+    let used: std::collections::BTreeSet<Value> =
+        f.values().flat_map(|v| f.operands(v)).chain(f.results().iter().copied()).collect();
+    params.map(|k| values[k].is_some_and(|v| used.contains(&v))).collect()
 }

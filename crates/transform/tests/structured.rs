@@ -41,7 +41,6 @@ fn numbers(types: impl Iterator<Item = Type>) -> Vec<std::ops::Range<usize>> {
 
 /// A program with a point, a direction and weights; those that moving numbers take.
 struct Case {
-    seed: u64,
     f: Function,
     x: Vec<f64>,
     /// A tangent of each number among the parameters.
@@ -58,12 +57,13 @@ impl Case {
         let f = random(seed, options);
         let x = arguments(&f, seed);
         let mut rng = fastrand::Rng::with_seed(seed + 17);
-        let inputs: Vec<usize> = numbers(f.params().iter().map(|p| p.ty)).into_iter().flatten().collect();
+        let inputs: Vec<usize> =
+            numbers(f.params().iter().map(|p| p.ty)).into_iter().flatten().collect();
         let outputs: Vec<usize> =
             numbers(f.results().iter().map(|v| f.ty(*v))).into_iter().flatten().collect();
         let v = inputs.iter().map(|_| rng.f64() - 0.5).collect();
         let w = outputs.iter().map(|_| rng.f64() - 0.5).collect();
-        Case { seed, f, x, v, w, inputs, outputs }
+        Case { f, x, v, w, inputs, outputs }
     }
 
     /// The point with tangents, as any kind of number.
@@ -97,6 +97,7 @@ fn reads_back(seed: u64, f: &Function) {
     let text = f.to_string();
     let again = parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
     assert_eq!(again.to_string(), text, "seed {seed}");
+    assert!(again == *f, "seed {seed}\n{text}");
     assert_eq!(again.structural_hash(), f.structural_hash(), "seed {seed}\n{text}");
 }
 
@@ -138,7 +139,10 @@ fn forward_and_reverse_agree_with_dual_numbers_on_structured_programs() {
         let left: f64 = case.w.iter().zip(&tangents).map(|(w, t)| w * t).sum();
         let right: f64 = case.v.iter().zip(&back[y.len()..]).map(|(v, g)| v * g).sum();
         let size: f64 = back[y.len()..].iter().map(|g| g.abs()).sum();
-        assert!((left - right).abs() <= 1e-9 * (1.0 + size), "seed {seed}: {left} and {right}\n{f}");
+        assert!(
+            (left - right).abs() <= 1e-9 * (1.0 + size),
+            "seed {seed}: {left} and {right}\n{f}"
+        );
         turned += 1;
     }
     assert!(compared > 1700 && turned > 1700, "{compared} {turned}");

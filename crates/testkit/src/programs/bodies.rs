@@ -17,7 +17,12 @@ impl Maker<'_> {
         all
     }
 
-    fn inner(&mut self, s: &Scope, own: &[(Type, Option<usize>)], captures: &[Value]) -> (Scope, Vec<Value>) {
+    fn inner(
+        &mut self,
+        s: &Scope,
+        own: &[(Type, Option<usize>)],
+        captures: &[Value],
+    ) -> (Scope, Vec<Value>) {
         let mut inner = Scope::new("", s.depth + 1);
         let names = ["i", "0", "k", "x", "4", "a"];
         let mut params = Vec::new();
@@ -76,7 +81,8 @@ impl Maker<'_> {
 
     /// A value of a body that fits into an array around it.
     fn element(&mut self, inner: &mut Scope, rank: usize) -> Value {
-        let value = self.pick(inner, |ty| ty.len().is_some_and(|len| len <= 30) && ty.dims().len() + rank <= 2);
+        let value = self
+            .pick(inner, |ty| ty.len().is_some_and(|len| len <= 30) && ty.dims().len() + rank <= 2);
         match value {
             Some(value) if self.rng.u8(..3) > 0 => value,
             _ => self.number(inner),
@@ -123,7 +129,8 @@ impl Maker<'_> {
         ][self.rng.usize(..if none { 2 } else { 6 })];
         let result = match reducer {
             Reducer::Sum => {
-                let any = self.pick(&inner, |ty| ty.len().is_some() && ty.element() != Element::Bool);
+                let any =
+                    self.pick(&inner, |ty| ty.len().is_some() && ty.element() != Element::Bool);
                 any.unwrap_or_else(|| inner.number(1.0))
             }
             Reducer::Product | Reducer::Max | Reducer::Min if self.rng.u8(..4) == 0 => {
@@ -272,11 +279,15 @@ impl Maker<'_> {
             let (i, sum) = (b.param("i", Type::I64), b.param("s", ty.after(1)));
             let list = b.param("l", ty);
             let entry = b.load(list, &[i]);
-            let sine = b.elementary(Opcode::Sin, 0, &[entry]);
-            let sum = b.elementary(Opcode::Add, 0, &[sum, sine]);
+            let cosine = b.elementary(Opcode::Cos, 0, &[entry]);
+            let sum = b.elementary(Opcode::Add, 0, &[sum, cosine]);
             let body = Arc::new(b.finish(vec![sum]));
             let start = s.b.constant(0.0, ty.after(1));
-            let bound = if self.rng.bool() { s.b.extent(stack, 0) } else { rounds };
+            let bound = if self.rng.bool() && !ty.after(1).is_empty() {
+                s.b.extent(stack, 0)
+            } else {
+                rounds
+            };
             let looped = Structure::For { carries: 1, body };
             values.extend(s.b.structure(looped, &[bound, start, stack]));
         }
