@@ -187,6 +187,18 @@ impl Builder {
 
     /// Captures in the order of their use, each once, constants in the body.
     fn close(&self, structure: Structure, operands: &[Value]) -> (Structure, Vec<Value>) {
+        // A body written anew may use less than before.
+        let (mut structure, mut operands) = (structure, operands.to_vec());
+        loop {
+            let before = operands.len();
+            (structure, operands) = self.close_once(structure, &operands);
+            if operands.len() == before {
+                return (structure, operands);
+            }
+        }
+    }
+
+    fn close_once(&self, structure: Structure, operands: &[Value]) -> (Structure, Vec<Value>) {
         // A size that was not known may be now: then bodies are written anew for it.
         let given = |k: usize| structure.operand_of(k).and_then(|o| operands.get(o).copied());
         let sized = |k: usize, param: &Param| match given(k).map(|v| self.ty(v)) {

@@ -19,7 +19,7 @@ impl Writer<'_> {
         b: &mut Builder,
         value: Value,
     ) -> Result<(), TransformError> {
-        let (args, moving) = self.operands(value);
+        let (args, moving) = self.operands(b, value);
         let Some(structure) = self.f.structure(value) else { return Ok(()) };
         if moving.iter().all(Option::is_none) {
             self.copies.value(b, self.f, value, &[]);

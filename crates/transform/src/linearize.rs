@@ -145,10 +145,10 @@ pub(crate) struct Writer<'f> {
 }
 
 impl Writer<'_> {
-    /// The copies of the operands of a value, and their tangents.
-    pub(crate) fn operands(&self, value: Value) -> (Vec<Value>, Vec<Option<Value>>) {
-        let operands = self.f.operands(value);
-        operands.map(|v| (self.copies.of(v), self.tangents[v.index()])).unzip()
+    /// The copies of the operands of a value, and their tangents; none for those that are zero.
+    pub(crate) fn operands(&self, b: &Builder, value: Value) -> (Vec<Value>, Vec<Option<Value>>) {
+        let tangent = |v: Value| self.tangents[v.index()].filter(|t| !b.function().is_zero(*t));
+        self.f.operands(value).map(|v| (self.copies.of(v), tangent(v))).unzip()
     }
 
     /// The tangent of an operation without a body; none if it is zero at all points.
@@ -159,7 +159,7 @@ impl Writer<'_> {
         value: Value,
     ) -> Result<Option<Value>, TransformError> {
         let ty = self.f.ty(value);
-        let (args, moving) = self.operands(value);
+        let (args, moving) = self.operands(b, value);
         if !ty.is_float() || moving.iter().all(Option::is_none) {
             return Ok(None);
         }

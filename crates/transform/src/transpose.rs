@@ -109,10 +109,13 @@ impl<'f> Turner<'f> {
 
     /// Adds to the cotangent of a value; one of many entries for a scalar is summed.
     pub(crate) fn add(&mut self, b: &mut Builder, value: Value, cotangent: Value) {
+        if b.function().is_zero(cotangent) {
+            return;
+        }
         let ty = self.f.ty(value);
         let cotangent =
             if ty.is_scalar() { b.total(cotangent, true) } else { b.fill(cotangent, ty) };
-        let sum = match self.of[value.index()] {
+        let sum = match self.came(b, value) {
             None => cotangent,
             Some(before) => b.elementary(Opcode::Add, 0, &[before, cotangent]),
         };

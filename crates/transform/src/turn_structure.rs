@@ -500,13 +500,14 @@ impl Turner<'_> {
         let back = self.way_back(structure, operands, &turned.parted, |k| came[k].is_some())?;
         let carries = linear_carries.len() + targets.len();
         let found = b.structure(Structure::For { carries, body: Arc::new(back) }, &all);
+        for (o, sum) in targets.iter().zip(&found[linear_carries.len()..]) {
+            self.of[operands[*o].index()] = Some(*sum);
+        }
+        // Behind the captures: a value may be one and a carry, too.
         for (k, cotangent) in linear_carries.iter().zip(&found) {
             if self.linear[operands[lead + k].index()] {
                 self.add(b, operands[lead + k], *cotangent);
             }
-        }
-        for (o, sum) in targets.iter().zip(&found[linear_carries.len()..]) {
-            self.of[operands[*o].index()] = Some(*sum);
         }
         Ok(())
     }
