@@ -9,6 +9,7 @@ use rustc_hash::FxHasher;
 use crate::function::{Function, Guard, Param, Value, hash_structure};
 use crate::interpret::{apply, compare};
 use crate::op::{Node, Op};
+use crate::structure::Structure;
 use crate::types::{Element, Type};
 
 /// A function in the making.
@@ -166,30 +167,29 @@ impl Builder {
         let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
         let code = if plain { Opcode::Mul } else { code };
         if is_commutative(code) {
-            // Constants to the right, by their bits; parameters to the left, by their number: captures come
-            // into being when they are used. Else in the order of their making. Both are one operation, and
-            // the text does not depend on where constants and parameters stand in the arena.
-            let key = |v: &Value| match self.function.op(*v) {
-                Op::Param(k) => (0, u64::from(k)),
-                Op::Constant(bits) => (2, bits),
-                Op::Rounded(bits) => (3, bits),
-                _ => (1, u64::from(v.0)),
-            };
-            if key(&args[1]) < key(&args[0]) {
+            if self.place(args[1]) < self.place(args[0]) {
                 args.swap(0, 1);
             }
         }
         self.intern(Op::Elementary(code, parameter), ty, args)
     }
 
-    /// Two values in the order in which they stand in the text.
-    pub(crate) fn in_order(&self, x: Value, y: Value) -> (Value, Value) {
-        let key = |v: Value| match self.function.op(v) {
-            Op::Param(k) => (0, k),
-            op if op.is_constant() => (2, v.0),
-            _ => (1, v.0),
-        };
-        if key(y) < key(x) { (y, x) } else { (x, y) }
+    /// By what operands that may change places are ordered, so that both ways are one operation: parameters by
+    /// their number, other values in the order of their making, constants by their bits. It does not depend
+    /// on where parameters and constants stand in the arena, nor does the text.
+    pub(crate) fn place(&self, value: Value) -> (u8, u64) {
+        match self.function.op(value) {
+            Op::Param(k) => (0, u64::from(k)),
+            Op::Truth(truth) => (2, u64::from(truth)),
+            Op::Integer(c) => (2, c.cast_unsigned()),
+            Op::Constant(bits) => (2, bits),
+            Op::Rounded(bits) => (3, bits),
+            _ => (1, u64::from(value.0)),
+        }
+    }
+
+    fn in_place(&self, x: Value, y: Value) -> [Value; 2] {
+        if self.place(y) < self.place(x) { [y, x] } else { [x, y] }
     }
 
     /// The value that an operation leaves as it is, to the bit and in every interpretation.
@@ -227,8 +227,7 @@ impl Builder {
             (_, Some(false)) | (Some(true), _) if self.ty(x).is_scalar() => y,
             _ => {
                 let ty = self.joint(&[x, y]);
-                let (x, y) = self.in_order(x, y);
-                self.intern(Op::And, ty, &[x, y])
+                self.intern(Op::And, ty, &self.in_place(x, y))
             }
         }
     }
@@ -240,8 +239,7 @@ impl Builder {
             (_, Some(true)) | (Some(false), _) if self.ty(x).is_scalar() => y,
             _ => {
                 let ty = self.joint(&[x, y]);
-                let (x, y) = self.in_order(x, y);
-                self.intern(Op::Or, ty, &[x, y])
+                self.intern(Op::Or, ty, &self.in_place(x, y))
             }
         }
     }
@@ -391,44 +389,76 @@ pub fn is_commutative(code: Opcode) -> bool {
 }
 
 impl Function {
-    /// The function without values that no result and no guard needs; parameters stay.
+    /// The function without values that no result and no guard needs; parameters stay. They come first, and
+    /// constants where they are needed first, so that functions of the same text are equal.
     #[must_use]
     pub fn without_dead(mut self) -> Function {
         let mut needed = vec![false; self.nodes.len()];
         let roots = self.results.iter().chain(self.guards.iter().map(|g| &g.condition));
         roots.for_each(|v| needed[v.index()] = true);
         for at in (0..self.nodes.len()).rev() {
-            match self.nodes[at].op() {
-                Op::Param(_) => needed[at] = true,
-                _ if needed[at] => {
-                    for operand in self.nodes[at].operands(&self.pool) {
-                        needed[*operand as usize] = true;
-                    }
+            if needed[at] {
+                for operand in self.nodes[at].operands(&self.pool) {
+                    needed[*operand as usize] = true;
                 }
-                _ => {}
             }
         }
-        let mut moved = vec![Value(0); self.nodes.len()];
-        let mut kept = Vec::with_capacity(self.nodes.len());
-        let (mut pool, mut structures) = (Vec::new(), Vec::new());
-        let mut operands = Vec::new();
-        for (at, node) in self.nodes.iter().enumerate().filter(|(at, _)| needed[*at]) {
-            moved[at] = Value(kept.len() as u32);
-            operands.clear();
-            operands.extend(node.operands(&self.pool).iter().map(|v| moved[*v as usize]));
-            let op = match node.op() {
-                Op::Structure(k) => {
-                    structures.push(self.structures[k as usize].clone());
-                    Op::Structure(structures.len() as u32 - 1)
-                }
-                op => op,
-            };
-            kept.push(Node::new(op, node.ty(), &operands, &mut pool));
+        let mut moving = Moving {
+            moved: vec![None; self.nodes.len()],
+            nodes: Vec::with_capacity(self.nodes.len()),
+            pool: Vec::new(),
+            structures: Vec::new(),
+            from: &self,
+        };
+        let param = |at: &usize| matches!(self.nodes[*at].op(), Op::Param(_));
+        (0..self.nodes.len()).filter(param).for_each(|at| moving.place(at));
+        for at in (0..self.nodes.len()).filter(|at| needed[*at]) {
+            let node = &self.nodes[at];
+            if !node.op().is_leaf() {
+                node.operands(&self.pool)
+                    .iter()
+                    .for_each(|operand| moving.place(*operand as usize));
+                moving.place(at);
+            }
         }
-        (self.pool, self.structures) = (pool, structures);
-        self.nodes = kept;
-        self.results.iter_mut().for_each(|v| *v = moved[v.index()]);
-        self.guards.iter_mut().for_each(|g| g.condition = moved[g.condition.index()]);
+        let guards = self.guards.iter().map(|guard| guard.condition);
+        guards.chain(self.results.iter().copied()).for_each(|v| moving.place(v.index()));
+        let Moving { moved, nodes, pool, structures, .. } = moving;
+        let place = |v: &mut Value| *v = moved[v.index()].unwrap_or(*v);
+        self.results.iter_mut().for_each(place);
+        self.guards.iter_mut().for_each(|g| place(&mut g.condition));
+        (self.nodes, self.pool, self.structures) = (nodes, pool, structures);
         self
+    }
+}
+
+/// A function whose values move to another place.
+struct Moving<'f> {
+    moved: Vec<Option<Value>>,
+    nodes: Vec<Node>,
+    pool: Vec<u32>,
+    structures: Vec<Structure>,
+    from: &'f Function,
+}
+
+impl Moving<'_> {
+    /// Puts a value behind the others, whose operands have been; once.
+    fn place(&mut self, at: usize) {
+        if self.moved[at].is_some() {
+            return;
+        }
+        let node = &self.from.nodes[at];
+        let operands = node.operands(&self.from.pool).iter();
+        let operands: Vec<Value> =
+            operands.map(|v| self.moved[*v as usize].unwrap_or(Value(*v))).collect();
+        let op = match node.op() {
+            Op::Structure(k) => {
+                self.structures.push(self.from.structures[k as usize].clone());
+                Op::Structure(self.structures.len() as u32 - 1)
+            }
+            op => op,
+        };
+        self.moved[at] = Some(Value(self.nodes.len() as u32));
+        self.nodes.push(Node::new(op, node.ty(), &operands, &mut self.pool));
     }
 }

@@ -26,8 +26,9 @@ impl Builder {
             (Integral::Add, Some(0), _) | (Integral::Mul, Some(1), _) if self.ty(y) == ty => y,
             _ => {
                 let commutes = !matches!(integral, Integral::Sub | Integral::Div | Integral::Rem);
-                let (x, y) = if commutes { self.in_order(x, y) } else { (x, y) };
-                self.intern(Op::Integral(integral), ty, &[x, y])
+                let swap = commutes && self.place(y) < self.place(x);
+                let operands = if swap { [y, x] } else { [x, y] };
+                self.intern(Op::Integral(integral), ty, &operands)
             }
         }
     }
@@ -186,8 +187,44 @@ impl Builder {
 
     /// Captures in the order of their use, each once, constants in the body.
     fn close(&self, structure: Structure, operands: &[Value]) -> (Structure, Vec<Value>) {
-        if structure.is_named() {
+        // A body written anew may use less than before.
+        let (mut structure, mut operands) = (structure, operands.to_vec());
+        loop {
+            let before = operands.len();
+            (structure, operands) = self.close_once(structure, &operands);
+            if operands.len() == before {
+                return (structure, operands);
+            }
+        }
+    }
+
+    fn close_once(&self, structure: Structure, operands: &[Value]) -> (Structure, Vec<Value>) {
+        // A size that was not known may be now: then bodies are written anew for it.
+        let given = |k: usize| structure.operand_of(k).and_then(|o| operands.get(o).copied());
+        let sized = |k: usize, param: &Param| match given(k).map(|v| self.ty(v)) {
+            Some(ty) if param.ty.is_unknown() && ty.dims().len() == param.ty.dims().len() => ty,
+            _ => param.ty,
+        };
+        let resized = structure
+            .bodies()
+            .any(|body| body.params().iter().enumerate().any(|(k, p)| sized(k, p) != p.ty));
+        if let Structure::Derive(_) = &structure {
             return (structure, operands.to_vec());
+        }
+        if let Structure::Call { function } = &structure {
+            if !resized || function.rule().is_some() {
+                return (structure, operands.to_vec());
+            }
+            let mut b = Builder::new(function.name());
+            let params: Vec<Value> = function
+                .params()
+                .iter()
+                .enumerate()
+                .map(|(k, p)| b.add_param(Param { ty: sized(k, p), ..p.clone() }))
+                .collect();
+            let results = b.inline(function, &params);
+            let function = Arc::new(b.finish(results));
+            return (Structure::Call { function }, operands.to_vec());
         }
         let (own, handed) = structure.own_params();
         let (fixed, captures) = operands.split_at(structure.lead() + handed);
@@ -205,7 +242,14 @@ impl Builder {
                 }
             }
         }
-        let constant = |k: usize| self.function.op(captures[k]).is_constant();
+        // Zeros that stand for something linear are not linear by themselves: they go into the body, too.
+        let linear = |k: usize| structure.params().get(own + k).is_some_and(|p| p.linear);
+        let zero = |k: usize| {
+            self.function.op(captures[k]) == Op::Fill
+                && linear(k)
+                && self.function.is_zero(captures[k])
+        };
+        let constant = |k: usize| self.function.op(captures[k]).is_constant() || zero(k);
         // The first capture of the same value stands for all.
         let first = |k: usize| order.iter().copied().find(|j| captures[*j] == captures[k]);
         let kept: Vec<usize> =
@@ -213,19 +257,24 @@ impl Builder {
         let operands = |kept: &[usize]| -> Vec<Value> {
             fixed.iter().copied().chain(kept.iter().map(|k| captures[*k])).collect()
         };
-        if kept.len() == captures.len() && kept.iter().enumerate().all(|(a, b)| a == *b) {
+        let as_they_are =
+            kept.len() == captures.len() && kept.iter().enumerate().all(|(a, b)| a == *b);
+        if as_they_are && !resized {
             return (structure, operands(&kept));
         }
         let closed = structure.with_bodies(|body| {
             let mut b = Builder::new(body.name());
-            let mut args: Vec<Value> =
-                body.params()[..own].iter().map(|p| b.add_param(p.clone())).collect();
-            let params: Vec<Value> =
-                kept.iter().map(|k| b.add_param(body.params()[own + k].clone())).collect();
+            let mut add = |k: usize| {
+                let param = &body.params()[k];
+                b.add_param(Param { ty: sized(k, param), ..param.clone() })
+            };
+            let mut args: Vec<Value> = (0..own).map(&mut add).collect();
+            let params: Vec<Value> = kept.iter().map(|k| add(own + k)).collect();
             for k in 0..captures.len() {
                 let place = first(k).and_then(|j| kept.iter().position(|l| *l == j));
                 let value = match (self.function.op(captures[k]), place) {
                     (op, _) if op.is_constant() => b.copy(op, self.ty(captures[k]), &[]),
+                    _ if zero(k) => b.constant(0.0, self.ty(captures[k])),
                     (_, Some(place)) => params[place],
                     // Not used: anything does.
                     _ => b.constant(0.0, Type::F64),

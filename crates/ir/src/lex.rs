@@ -67,9 +67,14 @@ impl<'t> Reader<'t> {
     }
 
     pub(crate) fn peek(&mut self) -> Result<Token<'t>, ParseError> {
+        Ok(self.next_kept()?.0)
+    }
+
+    /// The next token and its place; it is not taken.
+    pub(crate) fn next_kept(&mut self) -> Result<(Token<'t>, Range<usize>), ParseError> {
         let token = self.next()?;
         self.ahead = Some(token.clone());
-        Ok(token.0)
+        Ok(token)
     }
 
     fn scan(&mut self) -> Result<(Token<'t>, Range<usize>), ParseError> {

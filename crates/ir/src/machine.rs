@@ -19,14 +19,21 @@ use crate::types::{Dim, Element, Type};
 /// Points of a domain that are computed at a time.
 const LANES: usize = 256;
 
-/// The most rounds that a `while` goes, if it is not known how its condition comes out.
-const ROUNDS: usize = 100_000_000;
+/// The most rounds that a `while` goes; fewer where that is tested.
+const ROUNDS: usize = if cfg!(test) { 10_000 } else { 100_000_000 };
+
+/// The most entries of a value, those of all lanes together: 2 GB of doubles.
+const ENTRIES: usize = 1 << 28;
+
+const UNDECIDED: &str = "an integer depends on a comparison that is not decided";
 
 /// A function made ready: which values are used no more, and where.
 pub(crate) struct Code<'f> {
     function: &'f Function,
     /// By value: the value that uses it last; none for results.
     last_use: Vec<Option<u32>>,
+    /// Whether it asks how long something is that a loop stacked, which may differ from lane to lane.
+    asks: bool,
     bodies: Vec<Vec<Code<'f>>>,
 }
 
@@ -42,12 +49,17 @@ impl<'f> Code<'f> {
         {
             last_use[kept.index()] = None;
         }
-        let bodies = function
+        let bodies: Vec<Vec<Code<'f>>> = function
             .structures
             .iter()
             .map(|s| s.bodies().map(|body| Code::new(body)).collect())
             .collect();
-        Code { function, last_use, bodies }
+        let own = function.values().any(|value| {
+            let of = |k: u32| function.ty(function.operand(value, 0)).dims().get(k as usize);
+            matches!(function.op(value), Op::Extent(k) if of(k) == Some(&Dim::Any))
+        });
+        let asks = own || bodies.iter().flatten().any(|code| code.asks);
+        Code { function, last_use, asks, bodies }
     }
 }
 
@@ -74,6 +86,19 @@ fn fault<T>(f: &Function, what: String) -> Result<T, RunError> {
     let function =
         if f.name().is_empty() { "a body".to_string() } else { format!("@{}", f.name()) };
     Err(RunError::Value { function, what })
+}
+
+/// The number of entries of a value in all lanes, if there is room for it.
+fn room(f: &Function, len: usize, width: usize) -> Result<usize, RunError> {
+    match len.checked_mul(width).filter(|all| *all <= ENTRIES) {
+        Some(all) => Ok(all),
+        None => {
+            let points = if width > 1 { format!(" at {width} points") } else { String::new() };
+            let what =
+                format!("an array of {len} elements{points} is too large: at most {ENTRIES} fit");
+            fault(f, what)
+        }
+    }
 }
 
 /// How a truth value comes out; none if it cannot be told.
@@ -188,6 +213,14 @@ impl Code<'_> {
                 .next()
                 .unwrap_or(1),
         };
+        room(f, len, width)?;
+        // Sizes that are not known before are compared here.
+        let other = slots.iter().zip(&types).find(|(s, ty)| !ty.is_scalar() && s.len() != len);
+        if let Some((other, ty)) = other.filter(|_| !matches!(op, Op::Load)) {
+            let name = op.name();
+            let what = format!("`{name}` of {len} and of {} elements of {ty}", other.len());
+            return fault(f, what);
+        }
         let scalar = ty.is_scalar();
         let numbers = |k: usize| slots[k].view::<Numbers<S>>(types[k].is_scalar(), lanes);
         let integers = |k: usize| slots[k].view::<Integers<S>>(types[k].is_scalar(), lanes);
@@ -252,15 +285,16 @@ impl Code<'_> {
                         let (x, y) = (integers(1), integers(2));
                         let mut data = Vec::with_capacity(len * width);
                         for (e, l) in each() {
-                            data.push(match (outcome::<S>(mask.at(e, l)), x.at(e, l), y.at(e, l)) {
-                                (_, a, b) if a == b => a,
-                                (Some(true), a, _) => a,
-                                (Some(false), _, b) => b,
-                                (None, ..) => {
-                                    let what = "an integer depends on a comparison that is not decided";
-                                    return fault(f, what.to_string());
-                                }
-                            });
+                            data.push(
+                                match (outcome::<S>(mask.at(e, l)), x.at(e, l), y.at(e, l)) {
+                                    (_, a, b) if a == b => a,
+                                    (Some(true), a, _) => a,
+                                    (Some(false), _, b) => b,
+                                    (None, ..) => {
+                                        return fault(f, UNDECIDED.to_string());
+                                    }
+                                },
+                            );
                         }
                         Slot::new::<Integers<S>>(data, scalar, varies, len)
                     }
@@ -282,10 +316,14 @@ impl Code<'_> {
             Op::Extent(k) => {
                 let size = match types[0].dims()[k as usize] {
                     Dim::Size(n) => n,
-                    _ => {
-                        let inner = types[0].after(1).len().unwrap_or(1);
-                        slots[0].len() / inner.max(1)
-                    }
+                    _ => match types[0].after(1).len() {
+                        Some(inner) if inner > 0 => slots[0].len() / inner,
+                        _ => {
+                            let rows = types[0].after(1);
+                            let what = format!("how many rows of {rows} there are is not kept");
+                            return fault(f, what);
+                        }
+                    },
                 };
                 Slot::Integer(size as i64)
             }
@@ -297,6 +335,14 @@ impl Code<'_> {
                     let keys: Vec<f64> = (0..len).map(|e| x.at(e, lane).value()).collect();
                     let mut order: Vec<usize> = (0..len).collect();
                     order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
+                    // Numbers that stand for many are in this order only if all of them are.
+                    let decided = |pair: &[usize]| {
+                        let (a, b) = (x.at(pair[0], lane), x.at(pair[1], lane));
+                        outcome::<S>(a.compare(b, cotangent_ops::Comparison::AtMost)).is_some()
+                    };
+                    if !order.windows(2).all(decided) {
+                        return fault(f, UNDECIDED.to_string());
+                    }
                     for (e, place) in order.into_iter().enumerate() {
                         data[e * width + lane] = place as i64;
                     }
@@ -333,7 +379,18 @@ impl Code<'_> {
                         |(e, l)| x.at(e, l).compare(S::zero(), cotangent_ops::Comparison::Differ);
                     Slot::new::<Truths<S>>(each().map(compare).collect(), scalar, varies, len)
                 } else {
-                    let data = each().map(|(e, l)| wrap(x.at(e, l).value() as i64)).collect();
+                    let mut data = Vec::with_capacity(len * width);
+                    for (e, l) in each() {
+                        let whole = x.at(e, l).trunc();
+                        let value = whole.value();
+                        // A number that stands for many is an integer only if all of them are that one.
+                        let same =
+                            whole.compare(S::constant(value), cotangent_ops::Comparison::Equal);
+                        if outcome::<S>(same).is_none() {
+                            return fault(self.function, UNDECIDED.to_string());
+                        }
+                        data.push(wrap(value as i64));
+                    }
                     Slot::new::<Integers<S>>(data, scalar, varies, len)
                 }
             }
@@ -362,8 +419,7 @@ impl Code<'_> {
                         match outcome::<S>(x.at(e, l)) {
                             Some(truth) => data.push(i64::from(truth)),
                             None => {
-                                let what = "an integer depends on a comparison that is not decided";
-                                return fault(self.function, what.to_string());
+                                return fault(self.function, UNDECIDED.to_string());
                             }
                         }
                     }
@@ -386,7 +442,9 @@ impl Code<'_> {
         for (k, index) in indices.iter().enumerate() {
             let size = match ty.dims()[k] {
                 Dim::Size(n) => n,
-                _ => len / inner.max(1),
+                // Of rows that have no elements there may be any number: nothing is read or written.
+                _ if inner == 0 => usize::MAX,
+                _ => len / inner,
             };
             let i = index.at(0, lane);
             match usize::try_from(i) {
@@ -418,6 +476,7 @@ impl Code<'_> {
             Some(len) => len,
             None => return fault(self.function, format!("the size of {ty} is not known")),
         };
+        room(self.function, len, width)?;
         let mut places = Vec::with_capacity(width);
         for lane in 0..width {
             places.push(self.place(&indices, lane, types[0], slots[0].len())?);
@@ -451,6 +510,7 @@ impl Code<'_> {
         let views: Vec<View<'_, i64>> =
             indices.iter().map(|slot| slot.view::<Integers<S>>(true, lanes)).collect();
         let len = array.len();
+        room(self.function, len, width)?;
         let mut array = if varies { array.spread(false, lanes) } else { array };
         let inner = value.len();
         let scalar = types[1].is_scalar();

@@ -187,7 +187,10 @@ impl<'t> Parser<'t> {
             }
             Op::Extent(k) => {
                 self.reader.sign('{')?;
-                *k = self.integer()?.unsigned_abs();
+                let (_, span) = self.reader.next_kept()?;
+                let number = self.integer()?;
+                *k = u32::try_from(number)
+                    .map_err(|_| self.error(span, format!("there is no dimension {number}")))?;
                 self.reader.sign('}')?;
             }
             _ => {}

@@ -14,7 +14,7 @@ use crate::types::{Dim, Element, Type};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer { f, called: Vec::new() };
+        let mut printer = Printer { f, root: self.name(), called: Vec::new() };
         printer.dependencies(self)?;
         printer.function(self, self.name())
     }
@@ -22,6 +22,8 @@ impl fmt::Display for Function {
 
 struct Printer<'p, 'f> {
     f: &'p mut fmt::Formatter<'f>,
+    /// The name of the function that is printed last.
+    root: &'p str,
     /// Functions that have been printed, with their names.
     called: Vec<(Arc<Function>, String)>,
 }
@@ -48,7 +50,9 @@ impl Names {
         let stem = if stem.is_empty() { "x" } else { stem };
         let mut name = stem.to_string();
         let mut k = 1;
-        while self.taken.contains(&name) {
+        // Numbers that were given to values are taken, too.
+        let given = |name: &str| name.parse::<u32>().is_ok_and(|number| number < self.next);
+        while self.taken.contains(&name) || given(&name) {
             name = format!("{stem}_{k}");
             k += 1;
         }
@@ -61,20 +65,15 @@ impl Printer<'_, '_> {
     /// Prints what a function calls, and its rule.
     fn dependencies(&mut self, function: &Function) -> fmt::Result {
         for structure in &function.structures {
-            for body in structure.bodies() {
-                self.dependencies(body)?;
-            }
-            if let Structure::Call { function } | Structure::Derive(Derive { function, .. }) =
-                structure
-            {
-                self.named(function)?;
+            match structure {
+                Structure::Call { function } | Structure::Derive(Derive { function, .. }) => {
+                    self.named(function)?;
+                }
+                _ => structure.bodies().try_for_each(|body| self.dependencies(body))?,
             }
         }
         match &function.rule {
-            Some(rule) => {
-                self.dependencies(rule)?;
-                self.named(rule)
-            }
+            Some(rule) => self.named(rule),
             None => Ok(()),
         }
     }
@@ -83,16 +82,16 @@ impl Printer<'_, '_> {
         if self.name_of(function).is_some() {
             return Ok(());
         }
-        let taken = |name: &str, called: &[(Arc<Function>, String)]| {
-            called.iter().any(|(_, other)| other == name)
+        let taken = |name: &str, called: &[(Arc<Function>, String)], root: &str| {
+            name == root || called.iter().any(|(_, other)| other == name)
         };
+        self.dependencies(function)?;
         let mut name = function.name().to_string();
         let mut k = 1;
-        while taken(&name, &self.called) {
+        while taken(&name, &self.called, self.root) {
             name = format!("{}_{k}", function.name());
             k += 1;
         }
-        self.dependencies(function)?;
         self.function(function, &name)?;
         self.called.push((function.clone(), name));
         Ok(())

@@ -255,6 +255,11 @@ impl Type {
         })
     }
 
+    /// Whether a loop says how many elements it has.
+    pub fn is_unknown(self) -> bool {
+        self.dims().first() == Some(&Dim::Any)
+    }
+
     /// Whether it is known to have no elements.
     pub fn is_empty(self) -> bool {
         self.len() == Some(0)

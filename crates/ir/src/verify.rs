@@ -4,7 +4,7 @@ use cotangent_ops::Opcode;
 
 use crate::function::{Function, Value};
 use crate::op::Op;
-use crate::structure::Structure;
+use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Element, Type};
 
 /// What does not hold.
@@ -214,7 +214,28 @@ impl Function {
         match self.op(value) {
             Op::Constant(bits) => bits == 0,
             Op::Fill => self.is_zero(self.operand(value, 0)),
+            Op::Part(k) => self.is_zero_part(self.operand(value, 0), k as usize),
             _ => false,
+        }
+    }
+
+    /// Whether a part of an operation with a body is zero everywhere, as its bodies say.
+    fn is_zero_part(&self, whole: Value, k: usize) -> bool {
+        let zero = |f: &Function| f.results().get(k).is_some_and(|result| f.is_zero(*result));
+        let Some(structure) = self.structure(whole) else { return false };
+        match structure {
+            Structure::Tab { .. }
+            | Structure::Red { reducer: Reducer::Sum, .. }
+            | Structure::If { .. }
+            | Structure::Call { .. } => structure.bodies().all(|body| zero(body)),
+            // A carry may go no round; what is stacked is made by one.
+            Structure::For { carries, body } | Structure::While { carries, body, .. } => {
+                let starts = k >= *carries || {
+                    self.operands(whole).nth(structure.lead() + k).is_some_and(|v| self.is_zero(v))
+                };
+                starts && zero(body)
+            }
+            Structure::Acc { .. } | Structure::Red { .. } | Structure::Derive(_) => false,
         }
     }
 

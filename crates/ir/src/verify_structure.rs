@@ -1,6 +1,9 @@
 //! What must hold of operations with bodies.
 
+use cotangent_ops::Opcode;
+
 use crate::function::{Function, Param};
+use crate::op::Op;
 use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Type};
 use crate::verify::VerifyError;
@@ -143,29 +146,62 @@ impl Structure {
 
     /// Targets are added to and not looked at, so that the points of a domain may come in any order.
     fn only_adds(&self, body: &Function, first: usize, targets: usize) -> Result<(), VerifyError> {
-        use crate::op::Op;
-        let mut of: Vec<Option<usize>> = vec![None; body.len()];
-        for value in body.values() {
-            let args: Vec<_> = body.operands(value).collect();
-            let derived: Vec<usize> =
-                (0..args.len()).filter(|k| of[args[*k].index()].is_some()).collect();
-            let looked_at =
-                || self.wrong(format!("a target is looked at by `{}`", body.op(value).name()));
-            of[value.index()] = match (body.op(value), &derived[..]) {
-                (Op::Param(k), _) => (k as usize).checked_sub(first).filter(|k| *k < targets),
-                (_, []) => None,
-                (Op::PutAdd, [0]) => of[args[0].index()],
-                (Op::Elementary(cotangent_ops::Opcode::Add, _), [k]) => of[args[*k].index()],
-                (Op::Extent(_), _) => None,
-                // What a nested operation does with it is checked there, if it is an accumulation.
-                (Op::Structure(_) | Op::Part(_), _) => of[args[derived[0]].index()],
-                _ => return looked_at(),
-            };
-        }
-        match body.results().iter().find(|v| of[v.index()].is_none()) {
+        let own = |k: usize| k.checked_sub(first).filter(|k| *k < targets);
+        let params: Vec<Option<usize>> = (0..body.params().len()).map(own).collect();
+        let found = added_to(body, &params).map_err(|e| self.at_target(&e))?;
+        match (0..targets).find(|k| found[*k] != Some(*k)) {
             Some(_) => self.wrong("a target is lost: the body yields something else for it"),
             None => Ok(()),
         }
+    }
+
+    fn at_target(&self, by: &str) -> VerifyError {
+        VerifyError::Structure {
+            name: self.name(),
+            what: format!("a target is looked at by `{by}`"),
+        }
+    }
+
+    /// Which targets its parts are, given those that its operands are; else what looks at one.
+    fn handed_on(&self, operands: &[Option<usize>]) -> Result<Vec<Option<usize>>, String> {
+        let mut parts: Option<Vec<Option<usize>>> = None;
+        let looked_at = || Err(self.name().to_string());
+        let lead = self.lead();
+        if operands[..lead].iter().any(Option::is_some) {
+            return looked_at();
+        }
+        for body in self.bodies() {
+            let of = |k: usize| self.operand_of(k).and_then(|o| operands.get(o).copied().flatten());
+            let params: Vec<Option<usize>> = (0..body.params().len()).map(of).collect();
+            let found = added_to(body, &params)?;
+            match &parts {
+                // Of both branches the same.
+                Some(other) if matches!(self, Structure::If { .. }) && *other != found => {
+                    return looked_at();
+                }
+                _ => parts = Some(found),
+            }
+        }
+        let mut parts = parts.unwrap_or_default();
+        let carries = match self {
+            Structure::If { .. } | Structure::Call { .. } => return Ok(parts),
+            Structure::Acc { targets: carries, .. }
+            | Structure::For { carries, .. }
+            | Structure::While { carries, .. } => *carries,
+            Structure::Tab { .. } | Structure::Red { .. } => 0,
+            Structure::Derive(_) => return looked_at(),
+        };
+        // A carry is the same target after every round, and a target is nothing but a carry.
+        let stays = |(k, part): (usize, &Option<usize>)| {
+            *part == if k < carries { operands[lead + k] } else { None }
+        };
+        if !parts.iter().enumerate().all(stays) {
+            return looked_at();
+        }
+        if matches!(self, Structure::While { .. }) {
+            parts.push(None);
+        }
+        Ok(parts)
     }
 
     /// Which of its parts are linear.
@@ -227,4 +263,31 @@ impl Structure {
             Structure::Derive(derive) => Ok(vec![false; derive.part_types().len()]),
         }
     }
+}
+
+/// Which targets the results of a body are, given those that its parameters are; else what looks at one.
+fn added_to(body: &Function, params: &[Option<usize>]) -> Result<Vec<Option<usize>>, String> {
+    let mut of: Vec<Option<usize>> = vec![None; body.len()];
+    let mut parts: Vec<Vec<Option<usize>>> = vec![Vec::new(); body.structures.len()];
+    for value in body.values() {
+        let args: Vec<Option<usize>> = body.operands(value).map(|v| of[v.index()]).collect();
+        let mut targets = args.iter().enumerate().filter(|(_, target)| target.is_some());
+        let (one, more) = (targets.next(), targets.next());
+        of[value.index()] = match (body.op(value), one, more) {
+            (Op::Param(k), ..) => params[k as usize],
+            (Op::Part(k), ..) => match body.op(body.operand(value, 0)) {
+                Op::Structure(s) => parts[s as usize].get(k as usize).copied().flatten(),
+                _ => None,
+            },
+            (_, None, _) | (Op::Extent(_), ..) => None,
+            (Op::Structure(s), ..) => {
+                parts[s as usize] = body.structures[s as usize].handed_on(&args)?;
+                None
+            }
+            (Op::PutAdd, Some((0, target)), None) => *target,
+            (Op::Elementary(Opcode::Add, _), Some((_, target)), None) => *target,
+            (op, ..) => return Err(op.name().to_string()),
+        };
+    }
+    Ok(body.results().iter().map(|v| of[v.index()]).collect())
 }

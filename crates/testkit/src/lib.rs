@@ -2,8 +2,10 @@
 //!
 //! - [`big`]: the table's operations in 256 bits, written a second time, as the reference;
 //! - [`sample`]: points at which an operation is tested;
-//! - [`difftests`]: the functions that DiffTests lists.
+//! - [`difftests`]: the functions that DiffTests lists;
+//! - [`programs`]: random programs with arrays, kernels, loops, branches and calls.
 
 pub mod big;
 pub mod difftests;
+pub mod programs;
 pub mod sample;

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Dim, Function, Integral, Reducer, Structure, Type, Value};
+use cotangent_ir::{Builder, Dim, Element, Function, Integral, Reducer, Structure, Type, Value};
 use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
 use crate::linearize::{Moved, Writer, write};
+use crate::rewrite::{check_rule, ordinary, zeros_like};
 
 impl Writer<'_> {
     /// Copies an operation with a body and gives tangents to its parts.
@@ -18,13 +19,18 @@ impl Writer<'_> {
         b: &mut Builder,
         value: Value,
     ) -> Result<(), TransformError> {
-        let (args, moving) = self.operands(value);
+        let (args, moving) = self.operands(b, value);
         let Some(structure) = self.f.structure(value) else { return Ok(()) };
         if moving.iter().all(Option::is_none) {
             self.copies.value(b, self.f, value, &[]);
             return Ok(());
         }
         let tangents = match structure {
+            // Integers do not move.
+            Structure::Red { body, .. } if !body.ty(body.results()[0]).is_float() => {
+                self.copies.value(b, self.f, value, &[]);
+                vec![None]
+            }
             Structure::Tab { .. }
             | Structure::Red { reducer: Reducer::Sum, .. }
             | Structure::If { .. } => {
@@ -77,7 +83,7 @@ impl Writer<'_> {
                 }
                 Some(rule) => {
                     self.copies.value(b, self.f, value, &[]);
-                    by_rule(b, function, rule, &args, &moving)?
+                    by_rule(b, function, rule, &args, &moving, self.element)?
                 }
             },
         };
@@ -104,13 +110,11 @@ impl Writer<'_> {
         if active.is_empty() {
             return Ok(vec![None; count]);
         }
-        let originals: Vec<&Arc<Function>> = structure.bodies().collect();
-        let mut finished = bodies.into_iter().zip(originals).map(|((mut inner, moved), body)| {
+        let mut finished = bodies.into_iter().map(|(mut inner, moved)| {
             let results = active
                 .iter()
                 .map(|k| {
-                    let ty = body.ty(body.results()[*k]);
-                    moved.tangents[*k].unwrap_or_else(|| inner.constant(0.0, ty))
+                    moved.tangents[*k].unwrap_or_else(|| zeros_like(&mut inner, moved.values[*k]))
                 })
                 .collect();
             Arc::new(inner.finish(results))
@@ -178,9 +182,8 @@ impl Writer<'_> {
         let moved = write(body, &mut inner, &params, &tangents, self.element)?;
         let results = moved.tangents.into_iter().flatten().collect();
         let body_moved = Arc::new(inner.finish(results));
-        let starts: Vec<Value> = (0..*targets)
-            .map(|k| moving[k].unwrap_or_else(|| b.constant(0.0, b.ty(args[k]))))
-            .collect();
+        let starts: Vec<Value> =
+            (0..*targets).map(|k| moving[k].unwrap_or_else(|| zeros_like(b, args[k]))).collect();
         let operands: Vec<Value> = starts
             .into_iter()
             .chain(args.iter().copied())
@@ -235,8 +238,8 @@ impl Writer<'_> {
             (*carries..total).filter(|k| moved.tangents[*k].is_some()).collect();
         let mut results: Vec<Value> = moved.values[..*carries].to_vec();
         for k in (0..*carries).filter(|k| active[*k]) {
-            let ty = body.ty(body.results()[k]);
-            results.push(moved.tangents[k].unwrap_or_else(|| inner.constant(0.0, ty)));
+            let value = moved.values[k];
+            results.push(moved.tangents[k].unwrap_or_else(|| zeros_like(&mut inner, value)));
         }
         results.extend(&moved.values[*carries..]);
         results.extend(stacked.iter().filter_map(|k| moved.tangents[*k]));
@@ -265,7 +268,7 @@ impl Writer<'_> {
         let mut operands: Vec<Value> = args[..lead + carries].to_vec();
         for k in (0..*carries).filter(|k| active[*k]) {
             let start = moving[lead + k];
-            operands.push(start.unwrap_or_else(|| b.constant(0.0, b.ty(args[lead + k]))));
+            operands.push(start.unwrap_or_else(|| zeros_like(b, args[lead + k])));
         }
         operands.extend(&args[lead + carries..]);
         operands.extend(moving[lead + carries..].iter().flatten());
@@ -332,6 +335,7 @@ fn by_rule(
     rule: &Function,
     args: &[Value],
     moving: &[Option<Value>],
+    element: Element,
 ) -> Result<Vec<Option<Value>>, TransformError> {
     let numbers = || function.params().iter().enumerate().filter(|(_, p)| p.ty.is_float());
     let float = |v: &&Value| function.ty(**v).is_float();
@@ -341,11 +345,17 @@ fn by_rule(
         let function = function.name().to_string();
         return Err(TransformError::Rule { function, rule: rule.name().to_string(), wants, gives });
     }
+    // It is linear in the tangents, so it is its own derivative by them: what does not move is left out.
+    check_rule(rule, function.params().len())?;
+    let tangents: Vec<Option<Value>> = numbers().map(|(k, _)| moving[k]).collect();
     let mut all: Vec<Value> = args.to_vec();
-    for (k, p) in numbers() {
-        all.push(moving[k].unwrap_or_else(|| b.constant(0.0, p.ty)));
+    for (k, _) in numbers() {
+        all.push(zeros_like(b, args[k]));
     }
-    let mut found = b.inline(rule, &all).into_iter();
-    let tangents = function.results().iter();
-    Ok(tangents.map(|v| if function.ty(*v).is_float() { found.next() } else { None }).collect())
+    let along: Vec<Option<Value>> = vec![None; args.len()].into_iter().chain(tangents).collect();
+    let mut found = write(&ordinary(rule), b, &all, &along, element)?.tangents.into_iter();
+    let results = function.results().iter();
+    Ok(results
+        .map(|v| if function.ty(*v).is_float() { found.next().flatten() } else { None })
+        .collect())
 }

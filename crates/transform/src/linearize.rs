@@ -6,7 +6,7 @@ use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 
 use crate::error::TransformError;
 use crate::lower::lower;
-use crate::rewrite::ordinary;
+use crate::rewrite::{ordinary, zeros_like};
 
 /// The function with a tangent for every number among its parameters (linear parameters, behind the
 /// others), and the tangents of its numbers behind its results.
@@ -62,10 +62,9 @@ pub(crate) fn linearize_some(f: &Function, moves: &[bool]) -> Result<Function, T
         .map(|(p, moves)| moves.then(|| b.linear_param(format!("d{}", p.name), p.ty)))
         .collect();
     let Moved { mut values, tangents } = write(f, &mut b, &params, &tangents, element)?;
-    for (result, tangent) in f.results().iter().zip(tangents) {
-        let ty = f.ty(*result);
-        if ty.is_float() {
-            values.push(tangent.unwrap_or_else(|| b.constant(0.0, ty)));
+    for (k, tangent) in tangents.into_iter().enumerate() {
+        if f.ty(f.results()[k]).is_float() {
+            values.push(tangent.unwrap_or_else(|| zeros_like(&mut b, values[k])));
         }
     }
     Ok(b.finish(values))
@@ -152,10 +151,10 @@ pub(crate) struct Writer<'f> {
 }
 
 impl Writer<'_> {
-    /// The copies of the operands of a value, and their tangents.
-    pub(crate) fn operands(&self, value: Value) -> (Vec<Value>, Vec<Option<Value>>) {
-        let operands = self.f.operands(value);
-        operands.map(|v| (self.copies.of(v), self.tangents[v.index()])).unzip()
+    /// The copies of the operands of a value, and their tangents; none for those that are zero.
+    pub(crate) fn operands(&self, b: &Builder, value: Value) -> (Vec<Value>, Vec<Option<Value>>) {
+        let tangent = |v: Value| self.tangents[v.index()].filter(|t| !b.function().is_zero(*t));
+        self.f.operands(value).map(|v| (self.copies.of(v), tangent(v))).unzip()
     }
 
     /// The tangent of an operation without a body; none if it is zero at all points.
@@ -166,13 +165,12 @@ impl Writer<'_> {
         value: Value,
     ) -> Result<Option<Value>, TransformError> {
         let ty = self.f.ty(value);
-        let (args, moving) = self.operands(value);
+        let (args, moving) = self.operands(b, value);
         if !ty.is_float() || moving.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let or_zero = |b: &mut Builder, k: usize| {
-            moving[k].unwrap_or_else(|| b.constant(0.0, self.f.ty(self.f.operand(value, k))))
-        };
+        let or_zero =
+            |b: &mut Builder, k: usize| moving[k].unwrap_or_else(|| zeros_like(b, args[k]));
         let tangent = match op {
             Op::Elementary(code, parameter) => {
                 let result = self.copies.of(value);

@@ -2,13 +2,49 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Copied, Function, Structure, Value};
+use cotangent_ir::{Builder, Copied, Function, Structure, Type, Value};
 
 use crate::error::TransformError;
 
 /// The function with nothing linear: what were tangents are numbers like others.
 pub(crate) fn ordinary(f: &Function) -> Function {
     f.clone().map_params(&|param| param.linear = false)
+}
+
+/// Checks that a rule is linear in its tangents, the parameters from the k-th on; those of a rule with
+/// bodies must say so.
+pub(crate) fn check_rule(rule: &Function, k: usize) -> Result<(), TransformError> {
+    let tangents: Vec<&str> = rule.params()[k..].iter().map(|p| p.name.as_str()).collect();
+    let declared = rule.params()[k..].iter().all(|p| p.linear);
+    if declared {
+        rule.verify()?;
+    } else if rule.is_flat() {
+        rule.clone().map_params(&|p| p.linear = tangents.contains(&p.name.as_str())).verify()?;
+    }
+    Ok(())
+}
+
+/// Zeros of a type. Of an array whose size is not known before, as many as a loop of these rounds stacks.
+pub(crate) fn zeros(
+    b: &mut Builder,
+    ty: Type,
+    rounds: impl FnOnce(&mut Builder) -> Value,
+) -> Value {
+    if !ty.is_unknown() {
+        return b.constant(0.0, ty);
+    }
+    let mut body = Builder::new("");
+    body.param("i", Type::I64);
+    let zero = body.constant(0.0, ty.after(1));
+    let body = Arc::new(body.finish(vec![zero]));
+    let rounds = rounds(b);
+    b.structure(Structure::For { carries: 0, body }, &[rounds])[0]
+}
+
+/// Zeros of the type of a value.
+pub(crate) fn zeros_like(b: &mut Builder, value: Value) -> Value {
+    let ty = b.ty(value);
+    zeros(b, ty, |b| b.extent(value, 0))
 }
 
 /// The function with what it calls written out, but for calls of functions with a derivative of their own

@@ -1,12 +1,12 @@
 //! Reverse mode: the linear part turned around.
 
-use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Type, Value};
+use cotangent_ir::{Builder, Copied, Function, Op, Param, Type, Value};
 use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
 use crate::linearize::linearize_to;
 use crate::lower::lower;
-use crate::rewrite::{fix, without_calls};
+use crate::rewrite::{fix, without_calls, zeros};
 use crate::turn_loop::Turned;
 
 /// Turns the linear part of a function around. Its first `primals` results stay as they are; instead of
@@ -110,14 +110,22 @@ impl<'f> Turner<'f> {
 
     /// Adds to the cotangent of a value; one of many entries for a scalar is summed.
     pub(crate) fn add(&mut self, b: &mut Builder, value: Value, cotangent: Value) {
+        if b.function().is_zero(cotangent) {
+            return;
+        }
         let ty = self.f.ty(value);
         let cotangent =
             if ty.is_scalar() { b.total(cotangent, true) } else { b.fill(cotangent, ty) };
-        let sum = match self.of[value.index()] {
+        let sum = match self.came(b, value) {
             None => cotangent,
             Some(before) => b.elementary(Opcode::Add, 0, &[before, cotangent]),
         };
         self.of[value.index()] = Some(sum);
+    }
+
+    /// The cotangent that has come to a value; none if it is zero.
+    pub(crate) fn came(&self, b: &Builder, value: Value) -> Option<Value> {
+        self.of[value.index()].filter(|cotangent| !b.function().is_zero(*cotangent))
     }
 
     /// The cotangent of a value.
@@ -128,16 +136,37 @@ impl<'f> Turner<'f> {
     ) -> Result<Value, TransformError> {
         match self.of[value.index()] {
             Some(cotangent) => Ok(cotangent),
-            None => {
-                let ty = self.f.ty(value);
-                if ty.dims().contains(&Dim::Any) {
+            None => self.zeros(b, value),
+        }
+    }
+
+    /// Zeros of the type of a value. How many there are of what a loop stacked, the loop says.
+    pub(crate) fn zeros(&self, b: &mut Builder, value: Value) -> Result<Value, TransformError> {
+        let ty = self.f.ty(value);
+        if !ty.is_unknown() {
+            return Ok(b.constant(0.0, ty));
+        }
+        // What it was made of, as far as that is as long: an ordinary value, or a part of a loop.
+        let mut at = value;
+        loop {
+            if let Some(copy) = self.copies.get(at).filter(|_| !self.linear[at.index()]) {
+                return Ok(zeros(b, ty, |b| b.extent(copy, 0)));
+            }
+            let whole = match self.f.op(at) {
+                Op::Part(_) => Some(self.f.operand(at, 0)),
+                _ => None,
+            };
+            if let Some(turned) = whole.and_then(|whole| self.loops[whole.index()].as_ref()) {
+                return Ok(zeros(b, ty, |_| turned.rounds));
+            }
+            let as_long = |v: &Value| self.f.ty(*v).dims() == ty.dims();
+            match self.f.operands(at).find(as_long).filter(|_| whole.is_none()) {
+                Some(operand) => at = operand,
+                None => {
                     let function = self.f.name().to_string();
-                    let what = format!(
-                        "{ty} was stacked by a loop whose number of rounds is not known; give it a bound"
-                    );
+                    let what = format!("how many elements {ty} has is not known; give it a size");
                     return Err(TransformError::Reverse { function, what });
                 }
-                Ok(b.constant(0.0, ty))
             }
         }
     }
@@ -148,7 +177,7 @@ impl<'f> Turner<'f> {
             match self.f.op(value) {
                 Op::Structure(_) => self.turn_structure(b, value)?,
                 _ if self.linear[value.index()] => {
-                    if let Some(cotangent) = self.of[value.index()] {
+                    if let Some(cotangent) = self.came(b, value) {
                         self.hand_on(b, value, cotangent)?;
                     }
                 }

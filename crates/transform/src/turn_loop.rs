@@ -9,6 +9,7 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Dim, Function, Integral, Op, Structure, Type, Value};
 
 use crate::error::TransformError;
+use crate::rewrite::zeros;
 use crate::strip::strip;
 use crate::transpose::Turner;
 
@@ -17,7 +18,7 @@ pub(crate) struct Turned {
     /// From the cotangents of the tangents after a round to those before it.
     body: Arc<Function>,
     /// How often it goes round.
-    rounds: Value,
+    pub(crate) rounds: Value,
     /// Arrays that are put back, as the last round left them.
     restored: Vec<Value>,
     /// What is handed to the body besides: kept values, captures.
@@ -377,7 +378,7 @@ impl Turner<'_> {
         for k in &turned.carries {
             all.push(match parts[*k] {
                 Some(part) => self.or_zero(b, part)?,
-                None => b.constant(0.0, self.f.ty(operands[lead + k])),
+                None => self.zeros(b, operands[lead + k])?,
             });
         }
         for o in &turned.targets {
@@ -388,10 +389,8 @@ impl Turner<'_> {
         let types = turned.body.params();
         let first = types.len() - turned.stacked.len();
         for (at, k) in turned.stacked.iter().enumerate() {
-            all.push(match parts[*k] {
-                Some(part) => self.or_zero(b, part)?,
-                None => b.constant(0.0, types[first + at].ty),
-            });
+            let came = parts[*k].and_then(|part| self.came(b, part));
+            all.push(came.unwrap_or_else(|| zeros(b, types[first + at].ty, |_| turned.rounds)));
         }
         let carries = turned.carries.len() + turned.targets.len() + turned.restored.len();
         let found = b.structure(Structure::For { carries, body: turned.body.clone() }, &all);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Function, Structure, Value};
+use cotangent_ir::{Builder, Dim, Function, Structure, Value};
 
 use crate::error::TransformError;
 use crate::strip::{is_linear_param, strip_structure};
@@ -65,7 +65,7 @@ impl Turner<'_> {
         let Some(structure) = self.f.structure(value) else { return Ok(()) };
         let parts = self.f.parts_of(value);
         let cotangents: Vec<Option<Value>> =
-            parts.iter().map(|part| part.and_then(|v| self.of[v.index()])).collect();
+            parts.iter().map(|part| part.and_then(|v| self.came(b, v))).collect();
         if cotangents.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl Turner<'_> {
         &mut self,
         b: &mut Builder,
         structure: &Structure,
-        dims: &[cotangent_ir::Dim],
+        dims: &[Dim],
         body: &Function,
         skipped: usize,
         (operands, linear): (&[Value], &[bool]),

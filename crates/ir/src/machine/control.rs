@@ -2,7 +2,7 @@
 
 use cotangent_numbers::Scalar;
 
-use super::{Code, Frame, ROUNDS, Slots, fault, outcome};
+use super::{Code, Frame, ROUNDS, Slots, UNDECIDED, fault, outcome, room};
 use crate::interpret::RunError;
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, by_kind};
 use crate::types::Type;
@@ -101,6 +101,11 @@ impl Code<'_> {
             (0..if bound.varies() { lanes } else { 1 }).map(|lane| view.at(0, lane)).collect();
         let most = bounds.iter().copied().max().unwrap_or(0);
         let least = bounds.iter().copied().min().unwrap_or(0);
+        for ty in &types[count..] {
+            let rounds = usize::try_from(most).unwrap_or(0);
+            let len = ty.len().unwrap_or(0).saturating_mul(rounds);
+            room(self.function, len, lanes)?;
+        }
         for i in 0..most {
             if i < least {
                 let mut results = part.round(&mut frame, Some(i), carries, None)?;
@@ -172,6 +177,10 @@ impl Code<'_> {
                 break;
             }
             active.iter().for_each(|lane| rounds[*lane] += 1);
+            for (stack, ty) in stacks.iter().zip(&types[count..]) {
+                let len = ty.len().unwrap_or(0).saturating_mul(stack.rounds.len() + 1);
+                room(self.function, len, lanes)?;
+            }
             if active.len() == lanes {
                 let mut results = part.round(&mut frame, None, carries, None)?;
                 let stacked = results.split_off(count);
@@ -257,8 +266,7 @@ impl Code<'_> {
                     let (x, y) =
                         (a.view::<Integers<S>>(scalar, 1), b.view::<Integers<S>>(scalar, 1));
                     if (0..len).any(|e| x.at(e, 0) != y.at(e, 0)) {
-                        let what = "an integer depends on a comparison that is not decided";
-                        return fault(self.function, what.to_string());
+                        return fault(self.function, UNDECIDED.to_string());
                     }
                     a.clone()
                 }

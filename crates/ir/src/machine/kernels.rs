@@ -3,10 +3,12 @@
 use std::rc::Rc;
 
 use cotangent_numbers::Scalar;
+use cotangent_ops::Comparison;
 
-use super::{Code, Frame, LANES, Slots, fault, list};
+use super::{Code, Frame, LANES, Slots, UNDECIDED, fault, list, outcome, room};
 use crate::function::Function;
 use crate::interpret::RunError;
+use crate::op::Integral;
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, by_kind};
 use crate::structure::Reducer;
 use crate::types::{Dim, Element, Type};
@@ -40,7 +42,7 @@ impl Code<'_> {
         mut each: impl FnMut(usize, usize, Slots<S>) -> Result<(), RunError>,
     ) -> Result<usize, RunError> {
         let (sizes, points) = self.domain(dims)?;
-        let block = if lanes > 1 { 1 } else { LANES };
+        let block = if lanes > 1 || code.asks { 1 } else { LANES };
         let mut frame = Frame::new(code.function);
         let mut first = 0;
         while first < points {
@@ -81,6 +83,7 @@ impl Code<'_> {
             let Some(total) = ty.len().and_then(|len| len.checked_mul(points)) else {
                 return fault(self.function, format!("{points} of {ty} are too many"));
             };
+            room(self.function, total, lanes)?;
             all.push(match ty.element() {
                 element if element.is_float() => Numbers::<S>::many(list(S::zero(), total, lanes)),
                 Element::Bool => Truths::<S>::many(list(S::Mask::from(false), total, lanes)),
@@ -128,7 +131,12 @@ impl Code<'_> {
         let Some(len) = ty.len() else {
             return fault(self.function, format!("the size of {ty} is not known"));
         };
+        room(self.function, len, lanes)?;
         let whole = ty.is_float();
+        let (lowest, highest) = match ty.element() == Element::I32 {
+            true => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            false => (i64::MIN, i64::MAX),
+        };
         let (mut numbers, mut integers): (Vec<S>, Vec<i64>) = match (whole, reducer) {
             (true, Reducer::Sum) => (vec![S::zero(); len * lanes], Vec::new()),
             (true, Reducer::Product) => (vec![S::one(); len * lanes], Vec::new()),
@@ -137,8 +145,8 @@ impl Code<'_> {
             }
             (true, _) => (vec![S::constant(f64::INFINITY); lanes], vec![0; lanes]),
             (false, Reducer::Product) => (Vec::new(), vec![1; lanes]),
-            (false, Reducer::Max) => (Vec::new(), vec![i64::MIN; lanes]),
-            (false, Reducer::Min) => (Vec::new(), vec![i64::MAX; lanes]),
+            (false, Reducer::Max) => (Vec::new(), vec![lowest; lanes]),
+            (false, Reducer::Min) => (Vec::new(), vec![highest; lanes]),
             (false, _) => (Vec::new(), vec![0; len * lanes]),
         };
         let points = self.points(code, dims, captures, lanes, |first, count, results| {
@@ -153,11 +161,12 @@ impl Code<'_> {
                             let total = &mut integers[e * lanes + lane];
                             let x = from.at(e, at);
                             *total = match reducer {
-                                Reducer::Product => total.wrapping_mul(x),
-                                Reducer::Max => (*total).max(x),
-                                Reducer::Min => (*total).min(x),
-                                _ => total.wrapping_add(x),
-                            };
+                                Reducer::Product => Integral::Mul,
+                                Reducer::Max => Integral::Max,
+                                Reducer::Min => Integral::Min,
+                                _ => Integral::Add,
+                            }
+                            .apply(*total, x, ty.element());
                         }
                         continue;
                     }
@@ -173,12 +182,17 @@ impl Code<'_> {
                             Reducer::Max => *total = total.max(x),
                             Reducer::Min => *total = total.min(x),
                             Reducer::ArgMax | Reducer::ArgMin => {
-                                let (new, old) = (x.value(), total.value());
-                                let better =
-                                    if reducer == Reducer::ArgMax { new > old } else { new < old };
-                                if better {
-                                    *total = x;
-                                    integers[lane] = (first + point) as i64;
+                                let comparison = match reducer {
+                                    Reducer::ArgMax => Comparison::Greater,
+                                    _ => Comparison::Less,
+                                };
+                                match outcome::<S>(x.compare(*total, comparison)) {
+                                    Some(true) => {
+                                        *total = x;
+                                        integers[lane] = (first + point) as i64;
+                                    }
+                                    Some(false) => {}
+                                    None => return fault(self.function, UNDECIDED.to_string()),
                                 }
                             }
                         }
