@@ -346,9 +346,15 @@ fn forward_and_reverse_stop_together() {
     // Twice turned around is what it was.
     let f = parse(
         "fn @f(%x: [3]f64, %dx: lin [3]f64) -> [3]f64 {
-  %s = red sum (%i < 3) { %a = ld %x[%i] %b = ld %dx[%i] %p = mul %b, %a yield %p }
-  %r = mul %dx, %s
-  ret %dx
+  %r = tab (%i < 3) {
+    %k = iadd %i, 1
+    %m = irem %k, 3
+    %a = ld %x[%m]
+    %b = ld %dx[%i]
+    %s = for %l < %i (%t: lin = %b) { %c = ld %dx[%l] %u = mul %c, %a %v = add %t, %u yield %v }
+    yield %s
+  }
+  ret %r
 }",
     )
     .unwrap();
