@@ -347,7 +347,8 @@ impl Code<'_> {
                 let x = numbers(0);
                 let mut data = vec![0i64; len * width];
                 for lane in 0..width {
-                    let keys: Vec<f64> = (0..len).map(|e| x.at(e, lane).value()).collect();
+                    let keys: Option<Vec<f64>> = (0..len).map(|e| x.at(e, lane).sample()).collect();
+                    let Some(keys) = keys else { return fault(f, UNDECIDED.to_string()) };
                     let mut order: Vec<usize> = (0..len).collect();
                     order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
                     // Numbers that stand for many are in this order only if all of them are.

@@ -142,7 +142,10 @@ fn long_lines_and_characters_of_several_bytes_have_their_columns() {
         &format!("fn @f(%x: f64) -> f64 {{ %y = {} %x", "a".repeat(100_000)),
         "there is no operation",
     );
-    refused(&format!("fn @f(%x: f64) -> f64 {{ %y = mul %x, {}", "9".repeat(100_000)), "ended");
+    refused(
+        &format!("fn @f(%x: f64) -> f64 {{ %y = mul %x, {}", "9".repeat(100_000)),
+        "found the end of the text",
+    );
 }
 
 #[test]
