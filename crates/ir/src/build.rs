@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use cotangent_ops::{Comparison, Opcode};
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::function::{Function, Guard, Param, Value, hash_structure};
 use crate::interpret::{apply, compare};
@@ -30,6 +30,8 @@ use crate::types::{Element, Type};
 pub struct Builder {
     pub(crate) function: Function,
     known: HashTable<u32>,
+    /// The names of the parameters.
+    names: FxHashSet<String>,
 }
 
 impl Builder {
@@ -45,7 +47,7 @@ impl Builder {
             guards: Vec::new(),
             results: Vec::new(),
         };
-        Builder { function, known: HashTable::new() }
+        Builder { function, known: HashTable::new(), names: FxHashSet::default() }
     }
 
     /// The function so far.
@@ -65,12 +67,10 @@ impl Builder {
 
     /// Adds a parameter; a name that is taken gets a number.
     pub fn add_param(&mut self, mut param: Param) -> Value {
-        let taken = |name: &str, params: &[Param]| params.iter().any(|p| p.name == name);
-        if taken(&param.name, &self.function.params) {
+        if !self.names.insert(param.name.clone()) {
             let stem = std::mem::take(&mut param.name);
-            let fresh = (1..).map(|k| format!("{stem}_{k}"));
-            let fresh = fresh.into_iter().find(|name| !taken(name, &self.function.params));
-            param.name = fresh.unwrap_or_default();
+            let mut fresh = (1..).map(|k| format!("{stem}_{k}"));
+            param.name = fresh.find(|name| self.names.insert(name.clone())).unwrap_or_default();
         }
         let op = Op::Param(self.function.params.len() as u32);
         let node = Node::new(op, param.ty, &[], &mut self.function.pool);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::build::Builder;
 use crate::function::{Function, Param, Value};
 use crate::op::{Integral, Op};
@@ -251,9 +253,15 @@ impl Builder {
         };
         let constant = |k: usize| self.function.op(captures[k]).is_constant() || zero(k);
         // The first capture of the same value stands for all.
-        let first = |k: usize| order.iter().copied().find(|j| captures[*j] == captures[k]);
+        let mut first_of: FxHashMap<Value, usize> = FxHashMap::default();
+        for k in &order {
+            first_of.entry(captures[*k]).or_insert(*k);
+        }
+        let first = |k: usize| first_of.get(&captures[k]).copied();
         let kept: Vec<usize> =
             order.iter().copied().filter(|k| !constant(*k) && first(*k) == Some(*k)).collect();
+        let mut places: Vec<Option<usize>> = vec![None; captures.len()];
+        kept.iter().enumerate().for_each(|(place, k)| places[*k] = Some(place));
         let operands = |kept: &[usize]| -> Vec<Value> {
             fixed.iter().copied().chain(kept.iter().map(|k| captures[*k])).collect()
         };
@@ -271,7 +279,7 @@ impl Builder {
             let mut args: Vec<Value> = (0..own).map(&mut add).collect();
             let params: Vec<Value> = kept.iter().map(|k| add(own + k)).collect();
             for k in 0..captures.len() {
-                let place = first(k).and_then(|j| kept.iter().position(|l| *l == j));
+                let place = first(k).and_then(|j| places[j]);
                 let value = match (self.function.op(captures[k]), place) {
                     (op, _) if op.is_constant() => b.copy(op, self.ty(captures[k]), &[]),
                     _ if zero(k) => b.constant(0.0, self.ty(captures[k])),

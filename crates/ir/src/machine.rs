@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use cotangent_numbers::Scalar;
 use cotangent_ops::{Binary, Ternary, Unary, Visitor};
+use rustc_hash::FxHashSet;
 
 use crate::function::{Function, Value};
 use crate::interpret::RunError;
@@ -32,6 +33,8 @@ pub(crate) struct Code<'f> {
     function: &'f Function,
     /// By value: the value that uses it last; none for results.
     last_use: Vec<Option<u32>>,
+    /// By result: whether it is one of a later number, too.
+    kept: Vec<bool>,
     /// Whether it asks how long something is that a loop stacked, which may differ from lane to lane.
     asks: bool,
     bodies: Vec<Vec<Code<'f>>>,
@@ -59,8 +62,16 @@ impl<'f> Code<'f> {
             matches!(function.op(value), Op::Extent(k) if of(k) == Some(&Dim::Any))
         });
         let asks = own || bodies.iter().flatten().any(|code| code.asks);
-        Code { function, last_use, asks, bodies }
+        Code { function, last_use, kept: repeated(function.results()), asks, bodies }
     }
+}
+
+/// Which values come again later.
+fn repeated(values: &[Value]) -> Vec<bool> {
+    let mut seen = FxHashSet::default();
+    let mut again: Vec<bool> = values.iter().rev().map(|v| !seen.insert(*v)).collect();
+    again.reverse();
+    again
 }
 
 type Slots<S> = Vec<Slot<S>>;
@@ -147,8 +158,7 @@ impl Code<'_> {
         }
         let mut results = Vec::with_capacity(f.results().len());
         for (k, result) in f.results().iter().enumerate() {
-            let again = f.results()[k + 1..].contains(result);
-            let kept = again || f.guards().iter().any(|g| g.condition == *result);
+            let kept = self.kept[k] || f.guards().iter().any(|g| g.condition == *result);
             let place = &mut frame.slots[result.index()];
             match if kept { place.clone() } else { place.take() } {
                 Some(slot) => results.push(slot),
@@ -163,9 +173,14 @@ impl Code<'_> {
         let f = self.function;
         let all: Vec<Value> = f.operands(value).collect();
         let mut slots = Vec::with_capacity(all.len());
+        let repeated = if all.len() > 16 { repeated(&all) } else { Vec::new() };
+        let again = |k: usize, operand: &Value| match repeated.get(k) {
+            Some(again) => *again,
+            None => all[k + 1..].contains(operand),
+        };
         for (k, operand) in all.iter().enumerate() {
-            let last = self.last_use[operand.index()] == Some(value.index() as u32)
-                && !all[k + 1..].contains(operand);
+            let last =
+                self.last_use[operand.index()] == Some(value.index() as u32) && !again(k, operand);
             let place = &mut frame.slots[operand.index()];
             slots.push(if last { place.take() } else { place.clone() });
         }
@@ -332,7 +347,8 @@ impl Code<'_> {
                 let x = numbers(0);
                 let mut data = vec![0i64; len * width];
                 for lane in 0..width {
-                    let keys: Vec<f64> = (0..len).map(|e| x.at(e, lane).value()).collect();
+                    let keys: Option<Vec<f64>> = (0..len).map(|e| x.at(e, lane).sample()).collect();
+                    let Some(keys) = keys else { return fault(f, UNDECIDED.to_string()) };
                     let mut order: Vec<usize> = (0..len).collect();
                     order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
                     // Numbers that stand for many are in this order only if all of them are.

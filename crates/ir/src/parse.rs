@@ -12,6 +12,17 @@ use crate::types::{Dim, Element, Type};
 /// How deep bodies may be nested.
 pub(crate) const DEEPEST: usize = 64;
 
+/// How many operations a function may have with what it calls written out.
+pub(crate) const MOST: usize = 1 << 21;
+
+/// How much a function is with what it calls written out.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// How deep bodies and calls are nested.
+    pub(crate) deep: usize,
+    pub(crate) operations: usize,
+}
+
 /// Why a text is no function, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
@@ -55,11 +66,17 @@ pub fn parse(text: &str) -> Result<Function, ParseError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_all(text: &str) -> Result<Vec<Arc<Function>>, ParseError> {
-    let mut parser =
-        Parser { reader: Reader::new(text)?, functions: Vec::new(), symbols: Vec::new() };
+    let mut parser = Parser {
+        reader: Reader::new(text)?,
+        functions: Vec::new(),
+        extents: Vec::new(),
+        extent: Extent::default(),
+        symbols: Vec::new(),
+    };
     loop {
         let function = parser.function()?;
         parser.functions.push(Arc::new(function));
+        parser.extents.push(parser.extent);
         if parser.reader.peek()? == Token::End {
             return Ok(parser.functions);
         }
@@ -78,6 +95,9 @@ pub(crate) struct Parser<'t> {
     pub(crate) reader: Reader<'t>,
     /// The functions so far, which may be called.
     pub(crate) functions: Vec<Arc<Function>>,
+    pub(crate) extents: Vec<Extent>,
+    /// Of the function that is being read.
+    pub(crate) extent: Extent,
     /// The dimensions that have names.
     symbols: Vec<&'t str>,
 }
@@ -118,6 +138,7 @@ impl<'t> Parser<'t> {
             }
         };
         self.symbols.clear();
+        self.extent = Extent { deep: 1, operations: 0 };
         if self.reader.takes('<')? {
             loop {
                 match self.reader.next()? {

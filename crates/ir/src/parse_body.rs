@@ -17,8 +17,9 @@ pub(crate) struct Scope<'t> {
     pub(crate) names: FxHashMap<&'t str, Value>,
     /// The values that are tangents or cotangents.
     pub(crate) linear: FxHashSet<Value>,
-    /// Values of the scope around this one, and as what they are known here.
-    pub(crate) captures: Vec<(Value, Value)>,
+    /// Values of the scope around this one that are used here, and as what all are known here.
+    pub(crate) captures: Vec<Value>,
+    captured: FxHashMap<Value, Value>,
 }
 
 impl Scope<'_> {
@@ -28,6 +29,7 @@ impl Scope<'_> {
             names: FxHashMap::default(),
             linear: FxHashSet::default(),
             captures: Vec::new(),
+            captured: FxHashMap::default(),
         }
     }
 }
@@ -134,6 +136,8 @@ impl<'t> Parser<'t> {
             }
         }
         self.reader.sign('=')?;
+        self.extent.operations += 1;
+        self.extent.deep = self.extent.deep.max(scopes.len());
         let (word, at) = match self.reader.next()? {
             (Token::Word(word), at) => (word, at),
             (token, at) => {
@@ -416,7 +420,12 @@ impl<'t> Parser<'t> {
                 let wants_integer = wanted.is_some_and(|w| w.element().is_integer());
                 let integer = wanted.is_none_or(|w| !w.is_float()) || ty == Type::I32;
                 if integer && let Ok(c) = digits.parse::<i64>() {
-                    let ty = if wants_integer { wanted.unwrap_or(ty) } else { ty };
+                    let ty =
+                        if wants_integer && ty != Type::I32 { wanted.unwrap_or(ty) } else { ty };
+                    if ty.element() == Element::I32 && i32::try_from(c).is_err() {
+                        let message = format!("`{text}` is no integer of 32 bits");
+                        return Err(self.error(span.clone(), message));
+                    }
                     return Ok(self
                         .scope(scopes)?
                         .builder
@@ -449,7 +458,7 @@ fn find<'t>(scopes: &mut [Scope<'t>], name: &str) -> Option<Value> {
     }
     let value = find(outer, name)?;
     let around = outer.last()?;
-    if let Some((_, known)) = scope.captures.iter().find(|(outer, _)| *outer == value) {
+    if let Some(known) = scope.captured.get(&value) {
         return Some(*known);
     }
     let (op, ty) = (around.builder.function().op(value), around.builder.ty(value));
@@ -461,6 +470,7 @@ fn find<'t>(scopes: &mut [Scope<'t>], name: &str) -> Option<Value> {
     if linear {
         scope.linear.insert(inner);
     }
-    scope.captures.push((value, inner));
+    scope.captures.push(value);
+    scope.captured.insert(value, inner);
     Some(inner)
 }

@@ -3,11 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::build::Builder;
 use crate::derive::{Activity, Derive, Mode};
 use crate::function::{Function, Param, Value};
 use crate::lex::Token;
-use crate::parse::{DEEPEST, ParseError, Parser};
+use crate::parse::{DEEPEST, Extent, MOST, ParseError, Parser};
 use crate::parse_body::{Scope, Scopes};
 use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Type};
@@ -176,6 +178,7 @@ impl<'t> Parser<'t> {
         scopes: &mut Scopes<'t>,
     ) -> Result<Vec<Value>, ParseError> {
         let function = self.known_function()?;
+        self.count_call(&function, at, scopes.len())?;
         let mut operands = Vec::new();
         self.reader.sign('(')?;
         while !self.reader.takes(')')? {
@@ -271,6 +274,27 @@ impl<'t> Parser<'t> {
             let names = "const, active, dup, dupnn, activenn or constnn";
             self.error(span, format!("expected an activity ({names}), found {found}"))
         })
+    }
+
+    /// Calls may not lead too deep, nor to too much.
+    fn count_call(
+        &mut self,
+        function: &Arc<Function>,
+        at: &Range<usize>,
+        depth: usize,
+    ) -> Result<(), ParseError> {
+        let place = self.functions.iter().position(|f| Arc::ptr_eq(f, function));
+        let Extent { deep, operations } = place.map(|k| self.extents[k]).unwrap_or_default();
+        self.extent.deep = self.extent.deep.max(depth + deep);
+        self.extent.operations = self.extent.operations.saturating_add(operations);
+        let message = if self.extent.deep > DEEPEST {
+            format!("bodies and calls are nested deeper than {DEEPEST}")
+        } else if self.extent.operations > MOST {
+            format!("with what is called written out, there are more than {MOST} operations")
+        } else {
+            return Ok(());
+        };
+        Err(self.error(at.clone(), message))
     }
 
     fn word(&mut self, wanted: &str) -> Result<(), ParseError> {
@@ -376,10 +400,7 @@ impl<'t> Parser<'t> {
         scopes.push(scope);
         let (_, results) = self.body(scopes, "yield", None)?;
         match scopes.pop() {
-            Some(scope) => {
-                let captures = scope.captures.iter().map(|(outer, _)| *outer).collect();
-                Ok((scope.builder.finish(results), captures))
-            }
+            Some(scope) => Ok((scope.builder.finish(results), scope.captures)),
             None => self.unexpected("expected a body"),
         }
     }
@@ -387,31 +408,26 @@ impl<'t> Parser<'t> {
 
 /// Two bodies that capture the same values.
 pub(crate) fn join(own: usize, a: &Closed, b: &Closed) -> (Function, Function, Vec<Value>) {
-    let mut captures = a.1.clone();
-    captures.extend(b.1.iter().filter(|v| !a.1.contains(v)));
+    // By value: its place among all, and in which body it is which capture.
+    let mut places: FxHashMap<Value, usize> = FxHashMap::default();
+    let mut captures: Vec<(Value, &Param)> = Vec::new();
+    for (body, used) in [a, b] {
+        for (value, param) in used.iter().zip(&body.params()[own..]) {
+            places.entry(*value).or_insert_with(|| {
+                captures.push((*value, param));
+                captures.len() - 1
+            });
+        }
+    }
     let with_all = |(body, used): &Closed| {
         let mut builder = Builder::new("");
         let mut args = builder.params_of(&body.params()[..own]);
-        let shared: Vec<Value> = captures
-            .iter()
-            .map(|v| {
-                let of = |(f, used): &Closed| {
-                    let k = used.iter().position(|u| u == v)?;
-                    f.params().get(own + k).cloned()
-                };
-                let param = of(a).or_else(|| of(b));
-                builder.add_param(param.unwrap_or_else(|| Param {
-                    name: String::new(),
-                    ty: Type::F64,
-                    linear: false,
-                }))
-            })
-            .collect();
-        args.extend(used.iter().filter_map(|v| {
-            captures.iter().position(|c| c == v).and_then(|k| shared.get(k).copied())
-        }));
+        let shared: Vec<Value> =
+            captures.iter().map(|(_, param)| builder.add_param((*param).clone())).collect();
+        args.extend(used.iter().filter_map(|v| places.get(v).map(|k| shared[*k])));
         let results = builder.inline(body, &args);
         builder.finish(results)
     };
-    (with_all(a), with_all(b), captures)
+    let values = captures.iter().map(|(value, _)| *value).collect();
+    (with_all(a), with_all(b), values)
 }

@@ -1,6 +1,9 @@
 //! What must hold of every function, however it was made.
 
+use std::sync::Arc;
+
 use cotangent_ops::Opcode;
+use rustc_hash::FxHashSet;
 
 use crate::function::{Function, Value};
 use crate::op::Op;
@@ -89,8 +92,13 @@ impl Function {
     /// # Errors
     /// The first thing that does not hold.
     pub fn verify(&self) -> Result<(), VerifyError> {
+        self.verify_once(&mut FxHashSet::default())
+    }
+
+    /// Functions that are called are looked at once, however often they are.
+    fn verify_once(&self, seen: &mut FxHashSet<*const Function>) -> Result<(), VerifyError> {
         for value in self.values() {
-            self.verify_value(value)?;
+            self.verify_value(value, seen)?;
         }
         let exists = |v: &Value| v.index() < self.len();
         for (index, value) in self.results().iter().enumerate() {
@@ -106,7 +114,11 @@ impl Function {
         self.linear_values().map(|_| ())
     }
 
-    fn verify_value(&self, value: Value) -> Result<(), VerifyError> {
+    fn verify_value(
+        &self,
+        value: Value,
+        seen: &mut FxHashSet<*const Function>,
+    ) -> Result<(), VerifyError> {
         let (op, ty, at) = (self.op(value), self.ty(value), value.index());
         for operand in self.operands(value) {
             if operand >= value {
@@ -122,7 +134,10 @@ impl Function {
         if let Some(structure) = self.structure(value) {
             let types: Vec<Type> = self.operands(value).map(|v| self.ty(v)).collect();
             structure.check(&types)?;
-            return structure.bodies().try_for_each(|body| body.verify());
+            return structure.bodies().try_for_each(|body| match seen.insert(Arc::as_ptr(body)) {
+                true => body.verify_once(seen),
+                false => Ok(()),
+            });
         }
         if let Op::Part(k) = op {
             let whole = self.operand(value, 0);

@@ -3,9 +3,7 @@
 use cotangent_ir::{Function, Type, parse};
 use cotangent_numbers::{Dual, Interval};
 use cotangent_testkit::programs::{Options, arguments, random};
-use cotangent_transform::{
-    TransformError, gradient, hessian, jacobian, linearize, reverse, transpose,
-};
+use cotangent_transform::{gradient, hessian, jacobian, linearize, reverse, transpose};
 
 type D1 = Dual<f64, 1>;
 type D2 = Dual<D1, 1>;
@@ -146,4 +144,221 @@ fn forward_and_reverse_agree_with_dual_numbers_on_structured_programs() {
         turned += 1;
     }
     assert!(compared > 1700 && turned > 1700, "{compared} {turned}");
+}
+
+/// Functions of one number: the gradient, the Hessian by all ways, the third derivative.
+#[test]
+fn higher_orders_of_structured_programs_agree_with_nested_dual_numbers() {
+    let mut compared = 0;
+    for seed in 0..300 {
+        let options = Options {
+            operations: 5 + seed as usize % 36,
+            depth: 1 + seed as usize % 3,
+            one: true,
+            ..Options::default()
+        };
+        let case = Case::new(seed, &options);
+        let (f, n) = (&case.f, case.v.len());
+        let along =
+            |numbers: &[f64]| -> f64 { numbers.iter().zip(&case.v).map(|(g, v)| g * v).sum() };
+        let y = f.run(&case.x).unwrap();
+        let nested = f.run(&case.moving(|x, t| {
+            let d1 = |value: f64, d: f64| D1::new(value, [d]);
+            let inner = D2::new(d1(x, t), [d1(t, 0.0)]);
+            D3::new(inner, [D2::new(d1(t, 0.0), [d1(0.0, 0.0)])])
+        }));
+        let nested = nested.unwrap()[0];
+        let first = nested.value.value.partials[0];
+        let second = nested.value.partials[0].partials[0];
+        let third = nested.partials[0].partials[0].partials[0];
+        if wild(&[y[0], first, second, third]) {
+            continue;
+        }
+        let g = gradient(f).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &g);
+        let found = g.run(&case.x).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{g}"));
+        same(seed, f, "gradient", &[along(&found[1..])], &[first], 1e-8);
+
+        // Forward over reverse.
+        let over = linearize(&g).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{g}"));
+        reads_back(seed, &over);
+        let found = over.run(&[&case.x[..], &case.v].concat()).unwrap();
+        let hv = &found[found.len() - n..];
+        same(seed, f, "forward over reverse", &[along(hv)], &[second], 1e-7);
+        // Reverse over forward.
+        let forward = linearize(f).unwrap();
+        let under = reverse(&forward).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &under);
+        let found = under.run(&[&case.x[..], &case.v, &[0.0, 1.0]].concat()).unwrap();
+        same(seed, f, "reverse over forward", &found[2..2 + n], hv, 1e-7);
+        // Reverse over reverse.
+        let full = hessian(f).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &full);
+        let found = full.run(&case.x).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{full}"));
+        let h = matrix(f, &found[1 + n..]);
+        for i in 0..n {
+            for j in 0..n {
+                same(seed, f, "mirror images", &[h[i][j]], &[h[j][i]], 1e-7);
+            }
+            same(seed, f, "Hessian times vector", &[along(&h[i])], &[hv[i]], 1e-7);
+        }
+        compared += 1;
+        if seed % 3 == 0 {
+            let third_order = linearize(&over).unwrap();
+            reads_back(seed, &third_order);
+            // x, v, and of both: v, 0.
+            let zeros = vec![0.0; n];
+            let at = [&case.x[..], &case.v, &case.v, &zeros].concat();
+            let found = third_order.run(&at).unwrap();
+            same(seed, f, "third order", &[along(&found[found.len() - n..])], &[third], 1e-6);
+        }
+    }
+    assert!(compared > 250, "{compared}");
+}
+
+/// The rows of a Hessian, whose blocks stand parameter by parameter.
+fn matrix(f: &Function, blocks: &[f64]) -> Vec<Vec<f64>> {
+    let sizes: Vec<usize> =
+        f.params().iter().filter(|p| p.ty.is_float()).map(|p| p.ty.len().unwrap()).collect();
+    by_blocks(&sizes, &sizes, blocks)
+}
+
+/// The rows of a matrix whose blocks stand one after the other, those of a row of blocks first.
+fn by_blocks(rows: &[usize], columns: &[usize], blocks: &[f64]) -> Vec<Vec<f64>> {
+    let mut all = Vec::new();
+    let mut rest = blocks;
+    for r in rows {
+        let mut block_rows = vec![Vec::new(); *r];
+        for c in columns {
+            let (block, after) = rest.split_at(r * c);
+            rest = after;
+            for (row, entries) in block_rows.iter_mut().zip(block.chunks((*c).max(1))) {
+                row.extend_from_slice(entries);
+            }
+        }
+        all.extend(block_rows);
+    }
+    assert!(rest.is_empty());
+    all
+}
+
+#[test]
+fn jacobians_of_structured_programs_have_the_columns_of_dual_numbers() {
+    let mut compared = 0;
+    for seed in 0..400 {
+        let options = Options { operations: 5 + seed as usize % 60, ..options(seed) };
+        let case = Case::new(seed + 5000, &options);
+        let f = &case.f;
+        let y = f.run(&case.x).unwrap();
+        if wild(&y) || case.inputs.len() > 30 || case.outputs.len() > 30 {
+            continue;
+        }
+        let j = jacobian(f).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &j);
+        let found = j.run(&case.x).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{j}"));
+        same(seed, f, "values", &found[..y.len()], &y, 1e-12);
+        let floats = |types: Vec<Type>| -> Vec<usize> {
+            types.iter().filter(|ty| ty.is_float()).map(|ty| ty.len().unwrap()).collect()
+        };
+        let rows = floats(f.results().iter().map(|v| f.ty(*v)).collect());
+        let columns = floats(f.params().iter().map(|p| p.ty).collect());
+        // A flat function has its partials one by one, which is the same for single numbers.
+        let entries = by_blocks(&rows, &columns, &found[y.len()..]);
+        for (column, input) in case.inputs.iter().enumerate() {
+            let x: Vec<D1> = (0..case.x.len())
+                .map(|k| D1::new(case.x[k], [if k == *input { 1.0 } else { 0.0 }]))
+                .collect();
+            let dual = f.run(&x).unwrap();
+            let expected: Vec<f64> = case.of(&dual).iter().map(|d| d.partials[0]).collect();
+            let own: Vec<f64> = entries.iter().map(|row| row[column]).collect();
+            if wild(&expected) {
+                continue;
+            }
+            same(seed, f, &format!("column {column}"), &own, &expected, 1e-9);
+        }
+        compared += 1;
+    }
+    assert!(compared > 250, "{compared}");
+}
+
+#[test]
+fn intervals_enclose_what_structured_programs_give() {
+    let (mut enclosed, mut open) = (0, 0);
+    for seed in 0..600 {
+        let options = Options { operations: 5 + seed as usize % 60, ..options(seed) };
+        let case = Case::new(seed + 9000, &options);
+        let radius = if seed % 2 == 0 { 0.0 } else { 1e-3 };
+        let bounds: Vec<Interval<f64>> = (0..case.x.len())
+            .map(|k| {
+                let r = if case.inputs.contains(&k) { radius } else { 0.0 };
+                Interval::new(case.x[k] - r, case.x[k] + r)
+            })
+            .collect();
+        // What is not decided within the bounds is an error, never a guess.
+        let Ok(bounds) = case.f.run(&bounds) else {
+            open += 1;
+            continue;
+        };
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..3 {
+            let x: Vec<f64> = (0..case.x.len())
+                .map(|k| {
+                    let r = if case.inputs.contains(&k) { radius } else { 0.0 };
+                    case.x[k] + r * (2.0 * rng.f64() - 1.0)
+                })
+                .collect();
+            for (y, bound) in case.f.run(&x).unwrap().iter().zip(&bounds) {
+                assert!(
+                    bound.contains(*y) || y.is_nan(),
+                    "seed {seed}: {y} in {bound:?}\n{}",
+                    case.f
+                );
+            }
+        }
+        enclosed += 1;
+    }
+    assert!(enclosed > 350 && open < 250, "{enclosed} {open}");
+}
+
+/// Where derivatives stop, forward and reverse stop at the same places.
+#[test]
+fn forward_and_reverse_stop_together() {
+    for seed in 0..300 {
+        let options = Options { stops: true, operations: 5 + seed as usize % 80, ..options(seed) };
+        let case = Case::new(seed + 20_000, &options);
+        let f = &case.f;
+        let y = f.run(&case.x).unwrap();
+        let (forward, backward) = (linearize(f).unwrap(), reverse(f).unwrap());
+        reads_back(seed, f);
+        let found = forward.run(&[&case.x[..], &case.v].concat()).unwrap();
+        let back = backward.run(&[&case.x[..], &case.w].concat()).unwrap();
+        if wild(&found) || wild(&back) {
+            continue;
+        }
+        let left: f64 = case.w.iter().zip(&found[y.len()..]).map(|(w, t)| w * t).sum();
+        let right: f64 = case.v.iter().zip(&back[y.len()..]).map(|(v, g)| v * g).sum();
+        let size: f64 = back[y.len()..].iter().map(|g| g.abs()).sum();
+        assert!(
+            (left - right).abs() <= 1e-9 * (1.0 + size),
+            "seed {seed}: {left} and {right}\n{f}"
+        );
+    }
+    // Twice turned around is what it was.
+    let f = parse(
+        "fn @f(%x: [3]f64, %dx: lin [3]f64) -> [3]f64 {
+  %r = tab (%i < 3) {
+    %k = iadd %i, 1
+    %m = irem %k, 3
+    %a = ld %x[%m]
+    %b = ld %dx[%i]
+    %s = for %l < %i (%t: lin = %b) { %c = ld %dx[%l] %u = mul %c, %a %v = add %t, %u yield %v }
+    yield %s
+  }
+  ret %r
+}",
+    )
+    .unwrap();
+    let twice = transpose(&transpose(&f, 0).unwrap(), 0).unwrap();
+    let at = [1.0, 2.0, 3.0, 0.5, -0.5, 1.5];
+    assert_eq!(twice.run(&at).unwrap(), f.run(&at).unwrap());
 }

@@ -357,3 +357,31 @@ fn merge<S: Scalar>(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::parse;
+
+    #[test]
+    fn a_loop_that_never_ends_is_left() {
+        let text = "fn @f(%x: f64) -> (f64, i64) {
+  %y, %n = while (%t = %x) { %c = gt %t, 0.0 yield %c } do { %u = sub %t, 1.0 yield %u }
+  ret %y, %n
+}";
+        let f = parse(text).unwrap();
+        assert_eq!(f.run(&[9999.0]).unwrap(), [0.0, 9999.0]);
+        let error = f.run(&[f64::INFINITY]).unwrap_err().to_string();
+        assert!(error.contains("was left after 10000 rounds; does it end at all?"), "{error}");
+        let inside = "fn @f(%x: [2]f64) -> [2]f64 {
+  %r = tab (%i < 2) {
+    %a = ld %x[%i]
+    %y, _ = while (%t = %a) { %c = gt %t, 0.0 yield %c } do { %u = sub %t, 1.0 yield %u }
+    yield %y
+  }
+  ret %r
+}";
+        let f = parse(inside).unwrap();
+        assert_eq!(f.run(&[3.0, 5.5]).unwrap(), [0.0, -0.5]);
+        assert!(f.run(&[3.0, f64::INFINITY]).is_err());
+    }
+}
