@@ -35,7 +35,7 @@ pub const UNKNOWN_SIZE: f64 = 1000.0;
 /// }").unwrap();
 /// let cost = f.cost();
 /// assert_eq!((cost.transcendental, cost.loads, cost.flops), (100.0, 100.0, 100.0));
-/// assert_eq!(cost.to_string(), "1833 = 100 flops + 100 transcendental + 100 loads + 100 rounds + 8 bytes");
+/// assert_eq!(cost.to_string(), "1800 = 100 flops + 100 transcendental + 100 loads + 100 rounds");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
@@ -234,8 +234,9 @@ impl Structure {
                     true => Cost { flops: elements(ty), ..Cost::default() },
                     false => Cost { integer: elements(ty), ..Cost::default() },
                 };
-                let result =
-                    Cost { bytes: elements(ty) * ty.element().bytes() as f64, ..Cost::default() };
+                let bytes = if ty.is_scalar() { 0.0 } else { elements(ty) };
+                let bytes = bytes * ty.element().bytes() as f64;
+                let result = Cost { bytes, ..Cost::default() };
                 (body.cost() + round + sum) * points + result
             }
             Structure::Acc { body, .. } => (body.cost() + round) * points,

@@ -1,6 +1,7 @@
 //! What must hold of operations with bodies.
 
-use crate::function::{Function, Param};
+use crate::function::{Function, Param, Value};
+use crate::op::Op;
 use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Type};
 use crate::verify::VerifyError;
@@ -133,7 +134,6 @@ impl Structure {
 
     /// Targets are added to and not looked at, so that the points of a domain may come in any order.
     fn only_adds(&self, body: &Function, first: usize, targets: usize) -> Result<(), VerifyError> {
-        use crate::op::Op;
         let mut of: Vec<Option<usize>> = vec![None; body.len()];
         for value in body.values() {
             let args: Vec<_> = body.operands(value).collect();
@@ -148,7 +148,8 @@ impl Structure {
                 (Op::Elementary(cotangent_ops::Opcode::Add, _), [k]) => of[args[*k].index()],
                 (Op::Extent(_), _) => None,
                 // What a nested operation does with it is checked there, if it is an accumulation.
-                (Op::Structure(_) | Op::Part(_), _) => of[args[derived[0]].index()],
+                (Op::Structure(_), _) => of[args[derived[0]].index()],
+                (Op::Part(k), _) => part_of(body, args[0], k as usize, &of),
                 _ => return looked_at(),
             };
         }
@@ -215,4 +216,25 @@ impl Structure {
             Structure::Call { function } => results(function),
         }
     }
+}
+
+/// The target that a part of an operation with a body comes from, given those of the values before it.
+fn part_of(f: &Function, whole: Value, part: usize, of: &[Option<usize>]) -> Option<usize> {
+    let structure = f.structure(whole)?;
+    let operands: Vec<Option<usize>> = f.operands(whole).map(|v| of[v.index()]).collect();
+    let (_, handed) = structure.own_params();
+    if part < handed {
+        // A carry stays what it is.
+        return operands[structure.lead() + part];
+    }
+    let body = structure.bodies().last()?;
+    let mut inner: Vec<Option<usize>> = vec![None; body.len()];
+    for value in body.values() {
+        inner[value.index()] = match body.op(value) {
+            Op::Param(k) => structure.operand_of(k as usize).and_then(|k| operands[k]),
+            Op::Part(k) => part_of(body, body.operand(value, 0), k as usize, &inner),
+            _ => body.operands(value).find_map(|v| inner[v.index()]),
+        };
+    }
+    body.results().get(part).and_then(|v| inner[v.index()])
 }

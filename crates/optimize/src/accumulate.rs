@@ -2,13 +2,17 @@
 //!
 //! The cotangent of a load is an addition at its place. Where the places are the points of the domain,
 //! nothing is scattered: `acc (i) c[i] += v` is `tab (i) c[i] + v`, and `acc (i, j) c[i] += v` into zeros is
-//! `tab (i) red sum (j) v`. Both add in the same order.
+//! `tab (i) red sum (j) v`. Both add in the same order. Each target is looked at by itself; merging puts
+//! together what shares its work, and the cost model says whether it was worth it.
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Reducer, Structure, Type, Value};
+use cotangent_ir::{
+    Builder, Copied, Dim, Function, Integral, Op, Param, Reducer, Structure, Type, Value,
+};
 use cotangent_ops::Opcode;
 
+use crate::dead::dead;
 use crate::options::{Class, Options};
 use crate::stats::Tally;
 use crate::visit::{copy_into, pays, rebuild, use_counts, with_params};
@@ -18,19 +22,21 @@ pub(crate) fn accumulate(f: &Function, tally: &mut Tally) -> Function {
     let options = tally.options;
     rebuild(f, &mut |b, site| {
         let Structure::Acc { dims, targets, body } = site.structure else { return None };
-        let starts: Vec<bool> =
-            site.operands[..*targets].iter().map(|v| b.function().is_zero(*v)).collect();
-        let found: Vec<Option<Chain>> =
-            (0..*targets).map(|k| chain(body, dims, k, starts[k], options)).collect();
+        let found: Vec<Option<Table>> = (0..*targets)
+            .map(|k| {
+                let from_zero = b.function().is_zero(site.operands[k]);
+                Table::of(Single::of(dims, *targets, body, k)?, from_zero, options)
+            })
+            .collect();
         // All of them, or only those that need no sums of their own: what targets share is then computed
         // once.
-        let tables = found.iter().map(|c| c.clone().filter(|c| c.rest.is_empty())).collect();
+        let tables = found.iter().map(|t| t.clone().filter(|t| t.rest.is_empty())).collect();
         for choice in [found, tables] {
             if choice.iter().all(Option::is_none) {
                 continue;
             }
             let mut change = |b: &mut Builder, operands: &[Value]| {
-                Some(tables_of(b, dims, body, operands, &choice, &starts, options))
+                Some(tables_of(b, dims, body, operands, &choice))
             };
             if pays(b, site, &mut change) {
                 tally.structural("acc_to_tab", "acc", "tab, or red in it");
@@ -41,72 +47,259 @@ pub(crate) fn accumulate(f: &Function, tally: &mut Tally) -> Function {
     })
 }
 
-/// How a target is added to.
-#[derive(Clone, Debug)]
-struct Chain {
+/// An accumulation of one target: indices, target, captures.
+#[derive(Clone)]
+struct Single {
+    dims: Vec<Dim>,
+    body: Arc<Function>,
+}
+
+impl Single {
+    /// One of the targets, with accumulations in it as part of its domain.
+    fn of(dims: &[Dim], targets: usize, body: &Function, target: usize) -> Option<Single> {
+        let rank = dims.len();
+        // Only what this target needs; the others must go.
+        let all: Vec<Option<usize>> = (0..body.params().len()).map(Some).collect();
+        let alone = with_params(body, body.params(), &all, &[body.results()[target]]);
+        let alone = dead(&alone, &mut Tally::default());
+        let others = rank..rank + targets;
+        let uses = use_counts(&alone);
+        let needs_other = alone.values().any(|v| match alone.op(v) {
+            Op::Param(k) => {
+                let k = k as usize;
+                others.contains(&k) && k != rank + target && uses[v.index()] > 0
+            }
+            _ => false,
+        });
+        if needs_other {
+            return None;
+        }
+        let mut order: Vec<usize> = (0..rank).collect();
+        order.push(rank + target);
+        order.extend(rank + targets..body.params().len());
+        let params: Vec<Param> = order.iter().map(|k| body.params()[*k].clone()).collect();
+        let of: Vec<Option<usize>> =
+            (0..body.params().len()).map(|k| order.iter().position(|o| *o == k)).collect();
+        let body = with_params(&alone, &params, &of, alone.results());
+        let mut single = Single { dims: dims.to_vec(), body };
+        while let Some(flat) = single.flattened() {
+            single = flat;
+        }
+        Some(single)
+    }
+
+    /// With the accumulation that its body is, as one over both domains.
+    fn flattened(&self) -> Option<Single> {
+        let (f, rank) = (&*self.body, self.dims.len());
+        let result = f.results()[0];
+        if f.op(result) != Op::Part(0) {
+            return None;
+        }
+        let whole = f.operand(result, 0);
+        let Some(Structure::Acc { dims, targets: 1, body }) = f.structure(whole) else {
+            return None;
+        };
+        let target = f.operand(whole, 0);
+        if f.op(target) != Op::Param(rank as u32) || use_counts(f)[target.index()] != 1 {
+            return None;
+        }
+        let mut b = Builder::new(f.name());
+        let outer = b.params_of(&f.params()[..rank]);
+        let mut args = b.params_of(&body.params()[..dims.len()]);
+        args.push(b.add_param(f.params()[rank].clone()));
+        let captures = b.params_of(&f.params()[rank + 1..]);
+        let given: Vec<Option<Value>> = outer
+            .iter()
+            .map(|v| Some(*v))
+            .chain([None])
+            .chain(captures.into_iter().map(Some))
+            .collect();
+        let wanted: Vec<Value> = f.operands(whole).skip(1).collect();
+        let mut copies = Copied::new(f.len());
+        copy_into(&mut b, f, &mut copies, &given, &wanted);
+        args.extend(wanted.iter().map(|v| copies.of(*v)));
+        let results = b.inline(body, &args);
+        let dims = [&self.dims[..], dims].concat();
+        Some(Single { dims, body: Arc::new(b.finish(results)) })
+    }
+}
+
+/// An accumulation as a table.
+#[derive(Clone)]
+struct Table {
+    single: Single,
     /// What is added, first to last.
     added: Vec<Value>,
     /// Indices of the domain in the order of the dimensions of the target.
     place: Vec<usize>,
+    /// By place: what the index is taken from, if it goes backwards.
+    back: Vec<Option<i64>>,
     /// The other indices of the domain.
     rest: Vec<usize>,
+    /// Whether nothing was there before.
+    from_zero: bool,
 }
 
-fn chain(
-    body: &Function,
-    dims: &[Dim],
-    target: usize,
-    from_zero: bool,
-    options: Options,
-) -> Option<Chain> {
-    let own = Op::Param((dims.len() + target) as u32);
-    let uses = use_counts(body);
-    let ty = body.params()[dims.len() + target].ty;
-    let mut at = body.results()[target];
-    let (mut added, mut place): (Vec<Value>, Option<Vec<usize>>) = (Vec::new(), None);
-    while body.op(at) != own {
+impl Table {
+    fn of(single: Single, from_zero: bool, options: Options) -> Option<Table> {
+        let (body, rank) = (&*single.body, single.dims.len());
+        let own = Op::Param(rank as u32);
+        let uses = use_counts(body);
+        let ty = body.params()[rank].ty;
+        let mut at = body.results()[0];
+        let mut added = Vec::new();
+        let mut place: Option<Vec<(usize, Option<i64>)>> = None;
+        while body.op(at) != own {
+            if uses[at.index()] != 1 {
+                return None;
+            }
+            let args: Vec<Value> = body.operands(at).collect();
+            let (before, value, indices) = match body.op(at) {
+                Op::PutAdd => (args[0], args[1], &args[2..]),
+                Op::Elementary(Opcode::Add, _) => {
+                    let first = leads_to(body, args[0], own);
+                    let k = usize::from(!first);
+                    (args[k], args[1 - k], &[][..])
+                }
+                _ => return None,
+            };
+            let here: Option<Vec<(usize, Option<i64>)>> =
+                indices.iter().map(|v| index(body, *v, &single.dims)).collect();
+            let here = here?;
+            if place.as_ref().is_some_and(|place| *place != here) {
+                return None;
+            }
+            place = Some(here);
+            added.push(value);
+            at = before;
+        }
+        added.reverse();
         if uses[at.index()] != 1 {
             return None;
         }
-        let args: Vec<Value> = body.operands(at).collect();
-        let (before, value, indices) = match body.op(at) {
-            Op::PutAdd => (args[0], args[1], &args[2..]),
-            Op::Elementary(Opcode::Add, _) => {
-                let first = leads_to(body, args[0], own);
-                let (before, value) = if first { (args[0], args[1]) } else { (args[1], args[0]) };
-                (before, value, &[][..])
+        let (place, back): (Vec<usize>, Vec<Option<i64>>) = place?.into_iter().unzip();
+        let distinct = (0..place.len()).all(|k| !place[..k].contains(&place[k]));
+        let whole = place.iter().zip(ty.dims()).all(|(k, dim)| single.dims[*k] == *dim);
+        let rest: Vec<usize> = (0..rank).filter(|k| !place.contains(k)).collect();
+        let zero = from_zero && options.allows(Class::Zero);
+        // A sum of its own is started anew, so from zero, and of one summand at each point.
+        let one = added.len() == 1 && body.ty(added[0]) == ty.after(place.len());
+        let sums = rest.is_empty() || one && (zero || options.allows(Class::Reassoc));
+        (distinct && whole && sums).then_some(Table {
+            added,
+            place,
+            back,
+            rest,
+            from_zero: zero,
+            single: single.clone(),
+        })
+    }
+
+    fn dims(&self, which: &[usize]) -> Vec<Dim> {
+        which.iter().map(|k| self.single.dims[*k]).collect()
+    }
+
+    /// Parameters for the place, and the indices of the domain that lead there.
+    fn indices(&self, inner: &mut Builder) -> (Vec<Value>, Vec<Value>) {
+        let params: Vec<Param> =
+            self.place.iter().map(|k| self.single.body.params()[*k].clone()).collect();
+        let place = inner.params_of(&params);
+        let mut old = place.clone();
+        for (index, back) in old.iter_mut().zip(&self.back) {
+            if let Some(last) = back {
+                let last = inner.integer(*last);
+                *index = inner.integral(Integral::Sub, last, *index);
             }
-            _ => return None,
-        };
-        let here: Option<Vec<usize>> = indices
-            .iter()
-            .map(|v| match body.op(*v) {
-                Op::Param(k) if (k as usize) < dims.len() => Some(k as usize),
-                _ => None,
-            })
-            .collect();
-        let here = here?;
-        if place.as_ref().is_some_and(|place| *place != here) {
-            return None;
         }
-        place = Some(here);
-        added.push(value);
-        at = before;
+        (place, old)
     }
-    added.reverse();
-    if uses[at.index()] != 1 || added.is_empty() {
-        return None;
+
+    fn build(&self, b: &mut Builder, start: Value, captures: &[Value]) -> Value {
+        match self.rest.is_empty() && !self.place.is_empty() {
+            true => self.of_elements(b, start, captures),
+            false => self.of_sums(b, start, captures),
+        }
     }
-    let place = place?;
-    let distinct = (0..place.len()).all(|k| !place[..k].contains(&place[k]));
-    let whole = place.iter().zip(ty.dims()).all(|(k, dim)| dims[*k] == *dim);
-    let rest: Vec<usize> = (0..dims.len()).filter(|k| !place.contains(k)).collect();
-    // A sum of its own is started anew, so from zero, and of one summand at each point.
-    let sums = rest.is_empty() && !place.is_empty()
-        || added.len() == 1
-            && body.ty(added[0]) == ty.after(place.len())
-            && (from_zero && options.allows(Class::Zero) || options.allows(Class::Reassoc));
-    (distinct && whole && sums).then_some(Chain { added, place, rest })
+
+    /// What was there and what is added, in its order.
+    fn of_elements(&self, b: &mut Builder, start: Value, captures: &[Value]) -> Value {
+        let (body, rank) = (&*self.single.body, self.single.dims.len());
+        let mut inner = Builder::new(body.name());
+        let (indices, old) = self.indices(&mut inner);
+        let captured = inner.params_of(&body.params()[rank + 1..]);
+        let mut args: Vec<Option<Value>> = vec![None; rank + 1];
+        for (k, index) in self.place.iter().zip(&old) {
+            args[*k] = Some(*index);
+        }
+        args.extend(captured.into_iter().map(Some));
+        let mut copies = Copied::new(body.len());
+        copy_into(&mut inner, body, &mut copies, &args, &self.added);
+        let mut added = self.added.iter().map(|v| copies.of(*v));
+        let param = &body.params()[rank];
+        let ty = param.ty.after(self.place.len());
+        let mut operands = captures.to_vec();
+        let mut sum = match added.next() {
+            // Nothing and something is that.
+            Some(first) if self.from_zero => inner.fill(first, ty),
+            first => {
+                let before = inner.add_param(param.clone());
+                operands.push(start);
+                let before = inner.load(before, &indices);
+                first.map_or(before, |v| inner.elementary(Opcode::Add, 0, &[before, v]))
+            }
+        };
+        for value in added {
+            sum = inner.elementary(Opcode::Add, 0, &[sum, value]);
+        }
+        let body = Arc::new(inner.finish(vec![sum]));
+        b.structure(Structure::Tab { dims: self.dims(&self.place), body }, &operands)[0]
+    }
+
+    /// A sum over the other indices.
+    fn of_sums(&self, b: &mut Builder, start: Value, captures: &[Value]) -> Value {
+        let (body, rank) = (&*self.single.body, self.single.dims.len());
+        // rest, place, captures
+        let order: Vec<usize> = (self.rest.iter().chain(&self.place).copied())
+            .chain(rank + 1..body.params().len())
+            .collect();
+        let params: Vec<Param> = order.iter().map(|k| body.params()[*k].clone()).collect();
+        let of: Vec<Option<usize>> =
+            (0..body.params().len()).map(|k| order.iter().position(|o| *o == k)).collect();
+        let summand = with_params(body, &params, &of, &self.added[..1]);
+        let red =
+            Structure::Red { dims: self.dims(&self.rest), reducer: Reducer::Sum, body: summand };
+        let sum = if self.place.is_empty() {
+            b.structure(red, captures)[0]
+        } else {
+            let mut inner = Builder::new(body.name());
+            let (_, mut args) = self.indices(&mut inner);
+            args.extend(inner.params_of(&body.params()[rank + 1..]));
+            let sum = inner.structure(red, &args);
+            let body = Arc::new(inner.finish(sum));
+            b.structure(Structure::Tab { dims: self.dims(&self.place), body }, captures)[0]
+        };
+        match self.from_zero {
+            true => sum,
+            false => b.elementary(Opcode::Add, 0, &[start, sum]),
+        }
+    }
+}
+
+/// An index of the domain, as it is or from its end.
+fn index(body: &Function, value: Value, dims: &[Dim]) -> Option<(usize, Option<i64>)> {
+    match body.op(value) {
+        Op::Param(k) if (k as usize) < dims.len() => Some((k as usize, None)),
+        Op::Integral(Integral::Sub) => {
+            let (Op::Integer(last), Op::Param(k)) =
+                (body.op(body.operand(value, 0)), body.op(body.operand(value, 1)))
+            else {
+                return None;
+            };
+            let dim = *dims.get(k as usize)?;
+            (dim == Dim::Size(usize::try_from(last + 1).ok()?)).then_some((k as usize, Some(last)))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a value is a target with something added.
@@ -121,161 +314,31 @@ fn leads_to(body: &Function, value: Value, own: Op) -> bool {
     }
 }
 
+/// The tables, and the accumulation that is left.
 fn tables_of(
     b: &mut Builder,
     dims: &[Dim],
-    body: &Arc<Function>,
+    body: &Function,
     operands: &[Value],
-    chains: &[Option<Chain>],
-    from_zero: &[bool],
-    options: Options,
+    tables: &[Option<Table>],
 ) -> Vec<Value> {
-    let targets = chains.len();
+    let targets = tables.len();
     let captures = &operands[targets..];
     let nothing = b.constant(0.0, Type::F64);
     let mut parts = vec![nothing; targets];
-    // Targets with the same places and no sums share a table.
-    let mut done = vec![false; targets];
-    for first in 0..targets {
-        let Some(chain) = &chains[first] else { continue };
-        if done[first] {
-            continue;
-        }
-        let group: Vec<usize> = (first..targets)
-            .filter(|k| {
-                chains[*k].as_ref().is_some_and(|other| {
-                    *k == first
-                        || chain.rest.is_empty()
-                            && other.rest.is_empty()
-                            && other.place == chain.place
-                })
-            })
-            .collect();
-        let table = Table { dims, body, targets, chain };
-        let found = if chain.rest.is_empty() {
-            table.of_elements(b, operands, &group, chains, from_zero, options)
-        } else {
-            vec![table.of_sums(b, captures, operands[first], from_zero[first])]
-        };
-        for (k, part) in group.iter().zip(found) {
-            parts[*k] = part;
-            done[*k] = true;
+    for (k, table) in tables.iter().enumerate() {
+        if let Some(table) = table {
+            parts[k] = table.build(b, operands[k], captures);
         }
     }
-    let left: Vec<usize> = (0..targets).filter(|k| chains[*k].is_none()).collect();
+    let left: Vec<usize> = (0..targets).filter(|k| tables[*k].is_none()).collect();
     if !left.is_empty() {
-        let rank = dims.len();
-        let mut order: Vec<usize> = (0..rank).collect();
-        order.extend(left.iter().map(|k| rank + k));
-        order.extend(rank + targets..body.params().len());
-        let params: Vec<Param> = order.iter().map(|k| body.params()[*k].clone()).collect();
-        let of: Vec<Option<usize>> =
-            (0..body.params().len()).map(|k| order.iter().position(|o| *o == k)).collect();
-        let results: Vec<Value> = left.iter().map(|k| body.results()[*k]).collect();
-        let inner = with_params(body, &params, &of, &results);
-        let acc = Structure::Acc { dims: dims.to_vec(), targets: left.len(), body: inner };
-        let args: Vec<Value> =
-            left.iter().map(|k| operands[*k]).chain(captures.iter().copied()).collect();
-        let found = b.structure(acc, &args);
-        left.iter().zip(found).for_each(|(k, part)| parts[*k] = part);
+        // All targets stay until those that nobody looks at any more go by themselves.
+        let of: Vec<Option<usize>> = (0..body.params().len()).map(Some).collect();
+        let inner = with_params(body, body.params(), &of, body.results());
+        let acc = Structure::Acc { dims: dims.to_vec(), targets, body: inner };
+        let found = b.structure(acc, operands);
+        left.iter().for_each(|k| parts[*k] = found[*k]);
     }
     parts
-}
-
-/// A table that is being made of an accumulation.
-struct Table<'t> {
-    dims: &'t [Dim],
-    body: &'t Function,
-    targets: usize,
-    chain: &'t Chain,
-}
-
-impl Table<'_> {
-    fn captured(&self) -> &[Param] {
-        &self.body.params()[self.dims.len() + self.targets..]
-    }
-
-    /// What was there and what is added, in its order.
-    fn of_elements(
-        &self,
-        b: &mut Builder,
-        operands: &[Value],
-        group: &[usize],
-        chains: &[Option<Chain>],
-        from_zero: &[bool],
-        options: Options,
-    ) -> Vec<Value> {
-        let rank = self.dims.len();
-        let mut inner = Builder::new(self.body.name());
-        let indices = self.indices(&mut inner, &self.chain.place);
-        let captures = inner.params_of(self.captured());
-        let mut args: Vec<Option<Value>> = vec![None; self.body.params().len()];
-        for (k, index) in self.chain.place.iter().zip(&indices) {
-            args[*k] = Some(*index);
-        }
-        for (k, capture) in captures.iter().enumerate() {
-            args[rank + self.targets + k] = Some(*capture);
-        }
-        let mut copies = Copied::new(self.body.len());
-        let mut all = operands[self.targets..].to_vec();
-        let mut results = Vec::new();
-        for k in group {
-            let Some(chain) = &chains[*k] else { continue };
-            copy_into(&mut inner, self.body, &mut copies, &args, &chain.added);
-            let mut added = chain.added.iter().map(|v| copies.of(*v));
-            let param = &self.body.params()[rank + k];
-            let zero = from_zero[*k] && options.allows(Class::Zero);
-            let mut sum = if zero {
-                // Nothing is zero and something is that.
-                let ty = param.ty.after(chain.place.len());
-                let first = added.next().unwrap_or_else(|| inner.constant(0.0, ty));
-                inner.fill(first, ty)
-            } else {
-                let before = inner.add_param(param.clone());
-                all.push(operands[*k]);
-                inner.load(before, &indices)
-            };
-            for value in added {
-                sum = inner.elementary(Opcode::Add, 0, &[sum, value]);
-            }
-            results.push(sum);
-        }
-        let dims = self.chain.place.iter().map(|k| self.dims[*k]).collect();
-        b.structure(Structure::Tab { dims, body: Arc::new(inner.finish(results)) }, &all)
-    }
-
-    fn indices(&self, inner: &mut Builder, which: &[usize]) -> Vec<Value> {
-        inner.params_of(&which.iter().map(|k| self.body.params()[*k].clone()).collect::<Vec<_>>())
-    }
-
-    /// A sum over the other indices.
-    fn of_sums(&self, b: &mut Builder, captures: &[Value], start: Value, from_zero: bool) -> Value {
-        let rank = self.dims.len();
-        let chain = self.chain;
-        let value = chain.added[0];
-        // rest, place, captures
-        let order: Vec<usize> = (chain.rest.iter().chain(&chain.place).copied())
-            .chain(rank + self.targets..self.body.params().len())
-            .collect();
-        let params: Vec<Param> = order.iter().map(|k| self.body.params()[*k].clone()).collect();
-        let of: Vec<Option<usize>> =
-            (0..self.body.params().len()).map(|k| order.iter().position(|o| *o == k)).collect();
-        let summand = with_params(self.body, &params, &of, &[value]);
-        let dims = |which: &[usize]| -> Vec<Dim> { which.iter().map(|k| self.dims[*k]).collect() };
-        let red = Structure::Red { dims: dims(&chain.rest), reducer: Reducer::Sum, body: summand };
-        let sum = if chain.place.is_empty() {
-            b.structure(red, captures)[0]
-        } else {
-            let mut inner = Builder::new(self.body.name());
-            let mut args = self.indices(&mut inner, &chain.place);
-            args.extend(inner.params_of(self.captured()));
-            let sum = inner.structure(red, &args);
-            let body = Arc::new(inner.finish(sum));
-            b.structure(Structure::Tab { dims: dims(&chain.place), body }, captures)[0]
-        };
-        match from_zero {
-            true => sum,
-            false => b.elementary(Opcode::Add, 0, &[start, sum]),
-        }
-    }
 }

@@ -77,7 +77,7 @@ pub fn optimize(f: &Function, options: &Options) -> Optimized {
                 new = algebra(&f, &mut tally, true);
                 now = new.cost().total();
             }
-            if now > cost * (1.0 + 1e-12) {
+            if now > cost * (1.0 + 1e-12) || !is_well_formed(name, &f, &new) {
                 runs.dropped += 1;
                 tally = mark;
                 continue;
@@ -85,7 +85,6 @@ pub fn optimize(f: &Function, options: &Options) -> Optimized {
             if new == f {
                 continue;
             }
-            debug_assert!(new.verify().is_ok(), "{name}: {:?}\n{f}\n{new}", new.verify());
             runs.changed += 1;
             (f, cost) = (new, now);
         }
@@ -96,6 +95,13 @@ pub fn optimize(f: &Function, options: &Options) -> Optimized {
     stats.after = f.cost();
     (stats.rules, stats.steps) = (tally.rules, tally.steps);
     Optimized { function: f, stats }
+}
+
+/// Whether a pass has done its work well. In a debug build it must have.
+fn is_well_formed(name: &str, before: &Function, after: &Function) -> bool {
+    let outcome = after.verify();
+    debug_assert!(outcome.is_ok(), "{name}: {outcome:?}\n{before}\n{after}");
+    outcome.is_ok()
 }
 
 /// The function made simpler with the default [`Options`]: what to do between derivatives.

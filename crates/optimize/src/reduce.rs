@@ -95,7 +95,9 @@ fn roles(
             Op::Elementary(Opcode::Mul, _) if ty.is_scalar() && first == Some(1.0) => {
                 other(&args).map_or(Role::Stays, |v| Role::Reduced(Reducer::Product, v, false))
             }
-            Op::PutAdd if added(body, result, &is_own, &free, &uses) => Role::Accumulated,
+            Op::PutAdd | Op::Part(_) if added(body, result, &is_own, &free, &uses) => {
+                Role::Accumulated
+            }
             Op::Put => {
                 let whole = args.len() == 3 && ty.dims().first() == Some(&dim);
                 let here = args.get(2).is_some_and(|v| body.op(*v) == Op::Param(0));
@@ -110,7 +112,7 @@ fn roles(
     (0..body.results().len()).map(role).collect()
 }
 
-/// Whether a carry is only added to.
+/// Whether a carry is only added to, here or by an accumulation.
 fn added(
     body: &Function,
     result: Value,
@@ -119,12 +121,26 @@ fn added(
     uses: &[usize],
 ) -> bool {
     let mut at = result;
-    while body.op(at) == Op::PutAdd && uses[at.index()] == 1 {
-        let args: Vec<Value> = body.operands(at).collect();
-        if !args[1..].iter().all(|v| free(*v)) {
+    while uses[at.index()] == 1 && !is_own(at) {
+        let (before, others) = match body.op(at) {
+            Op::PutAdd => {
+                let args: Vec<Value> = body.operands(at).collect();
+                (args[0], args[1..].to_vec())
+            }
+            Op::Part(k) => {
+                let whole = body.operand(at, 0);
+                let Some(Structure::Acc { targets: 1, .. }) = body.structure(whole) else {
+                    return false;
+                };
+                let args: Vec<Value> = body.operands(whole).collect();
+                (args[k as usize], args[1..].to_vec())
+            }
+            _ => return false,
+        };
+        if !others.iter().all(|v| free(*v)) {
             return false;
         }
-        at = args[0];
+        at = before;
     }
     is_own(at)
 }

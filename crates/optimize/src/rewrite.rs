@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Dim, Element, Function, Op, Structure, Type, Value};
+use cotangent_ops::Opcode;
 
-use crate::pattern::{Rule, build};
+use crate::pattern::{Pattern, Rule, build};
 use crate::range::{Range, of_body};
 use crate::rules::rules;
 use crate::stats::{Tally, formula, pending};
@@ -24,6 +25,10 @@ pub(crate) struct Rewriter<'t> {
     uses: Vec<u32>,
     /// By new value: whether it is linear.
     linear: Vec<bool>,
+    /// Parameters that are added to and not looked at: targets of an accumulation.
+    targets: std::ops::Range<usize>,
+    /// By new value: whether it is a target with something added.
+    targeted: Vec<bool>,
     depth: usize,
     /// Only rules that do not grow.
     strict: bool,
@@ -31,18 +36,33 @@ pub(crate) struct Rewriter<'t> {
 
 /// The function with rules of algebra and of arrays applied to a fixpoint.
 pub(crate) fn algebra(f: &Function, tally: &mut Tally, strict: bool) -> Function {
-    rewrite(f, tally, vec![None; f.params().len()], strict)
+    rewrite(f, tally, vec![None; f.params().len()], 0..0, strict)
 }
 
-fn rewrite(f: &Function, tally: &mut Tally, ranges: Vec<Range>, strict: bool) -> Function {
+fn rewrite(
+    f: &Function,
+    tally: &mut Tally,
+    ranges: Vec<Range>,
+    targets: std::ops::Range<usize>,
+    strict: bool,
+) -> Function {
     let mut b = Builder::new(f.name());
     let args = b.params_of(f.params());
     let mut uses = vec![0u32; f.len()];
     for operand in f.values().flat_map(|v| f.operands(v)).chain(f.results().iter().copied()) {
         uses[operand.index()] += 1;
     }
-    let mut rewriter =
-        Rewriter { tally, ranges, uses: Vec::new(), linear: Vec::new(), depth: 0, strict };
+    let mut rewriter = Rewriter {
+        tally,
+        ranges,
+        uses: Vec::new(),
+        linear: Vec::new(),
+        targets,
+        targeted: Vec::new(),
+        depth: 0,
+        strict,
+    };
+    let linear = f.linear_values().unwrap_or_else(|_| vec![false; f.len()]);
     let mut copies = Copied::new(f.len());
     for value in f.values() {
         let copy = match f.op(value) {
@@ -61,7 +81,10 @@ fn rewrite(f: &Function, tally: &mut Tally, ranges: Vec<Range>, strict: bool) ->
             },
             op => {
                 let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
-                rewriter.emit(&mut b, op, f.ty(value), &operands)
+                match vanishes(&b, f, value, &linear, &operands) {
+                    true => b.constant(0.0, f.ty(value)),
+                    false => rewriter.emit(&mut b, op, f.ty(value), &operands),
+                }
             }
         };
         copies.set(value, copy);
@@ -75,6 +98,20 @@ fn rewrite(f: &Function, tally: &mut Tally, ranges: Vec<Range>, strict: bool) ->
     }
     let results = f.results().iter().map(|v| copies.of(*v)).collect();
     finish(b, f, results)
+}
+
+/// Whether an operation is a product with a tangent that has turned out to be zero: then it is zero,
+/// whatever the coefficient is.
+fn vanishes(b: &Builder, f: &Function, value: Value, linear: &[bool], operands: &[Value]) -> bool {
+    let product = matches!(
+        f.op(value),
+        Op::Elementary(Opcode::Mul | Opcode::StrongMul | Opcode::Div | Opcode::Neg, _)
+    );
+    product
+        && linear[value.index()]
+        && f.operands(value)
+            .zip(operands)
+            .any(|(old, new)| linear[old.index()] && b.function().is_zero(*new))
 }
 
 /// The function with these results, and the derivative that was given with the old one.
@@ -100,8 +137,13 @@ impl Rewriter<'_> {
                 let f = b.function();
                 let count = other.bodies().next().map_or(0, |body| body.params().len());
                 let ranges = of_body(f, other, operands, &self.ranges, count);
+                let targets = match other {
+                    Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
+                    _ => 0..0,
+                };
                 other.with_bodies(|body| {
-                    Arc::new(rewrite(body, self.tally, ranges.clone(), self.strict))
+                    let (ranges, targets) = (ranges.clone(), targets.clone());
+                    Arc::new(rewrite(body, self.tally, ranges, targets, self.strict))
                 })
             }
         };
@@ -134,6 +176,11 @@ impl Rewriter<'_> {
             let Some(bound) = rule.matches(b.function(), op, operands) else { continue };
             let may_grow = !self.strict && bound.inner.iter().all(|v| self.is_single(*v));
             if rule.growth() > 0.0 && !may_grow {
+                continue;
+            }
+            // A target stays one: it may be left as it is, but not turned into a difference.
+            let stays = matches!(rule.right, Pattern::Var(_));
+            if !stays && operands.iter().any(|v| self.is_targeted(b.function(), *v)) {
                 continue;
             }
             if rule.bends() && bound.values().any(|v| self.is_linear(b.function(), v)) {
@@ -176,6 +223,21 @@ impl Rewriter<'_> {
 
     fn is_single(&self, value: Value) -> bool {
         self.uses.get(value.index()).is_none_or(|uses| *uses <= 1)
+    }
+
+    /// Whether a value of the new function is a target with something added.
+    fn is_targeted(&mut self, f: &Function, value: Value) -> bool {
+        if self.targets.is_empty() {
+            return false;
+        }
+        for v in f.values().skip(self.targeted.len()).take_while(|v| *v <= value) {
+            let targeted = match f.op(v) {
+                Op::Param(k) => self.targets.contains(&(k as usize)),
+                _ => f.operands(v).any(|o| self.targeted[o.index()]),
+            };
+            self.targeted.push(targeted);
+        }
+        self.targeted[value.index()]
     }
 
     /// Whether a value of the new function is linear.

@@ -6,6 +6,7 @@ use cotangent_ir::{Builder, Copied, Function, Op, Param, Structure, Value};
 
 use crate::pattern::number;
 use crate::rewrite::finish;
+use crate::stats::Tally;
 
 /// An operation with a body, where it is being built.
 pub(crate) struct Site<'s> {
@@ -193,7 +194,11 @@ pub(crate) fn pays(
         };
         let results =
             parts.iter().zip(site.used).filter(|(_, used)| **used).map(|(v, _)| *v).collect();
-        Some(scratch.finish(results).cost().total())
+        // What shares its work is put together later, and what nobody looks at goes.
+        let built = scratch.finish(results);
+        let tidy = crate::merge::merge(&built, &mut Tally::default());
+        let tidy = crate::dead::dead(&tidy, &mut Tally::default());
+        Some(tidy.cost().total().min(built.cost().total()))
     };
     match (alone(false), alone(true)) {
         (Some(old), Some(new)) => new <= old * (1.0 + 1e-12),

@@ -40,6 +40,8 @@ pub(super) fn rules() -> Vec<Rule> {
 
         // Products whose zeros are strong. A coefficient that is zero at all points wins as a zero tangent does.
         rule!(strong_mul_zero, Zero: strong_mul(x, 0.0) => 0.0),
+        rule!(minus_zero_strong_mul, Exact: strong_mul(-0.0, x) => 0.0),
+        rule!(strong_mul_minus_zero, Zero: strong_mul(x, -0.0) => 0.0),
         rule!(strong_mul_constant, Zero: strong_mul(x, c) => mul(x, c), if not_zero(c)),
         rule!(strong_mul_mask, Zero: strong_mul(x, select(p, 1.0, 0.0)) => select(p, x, 0.0)),
         rule!(strong_mul_other_mask, Zero: strong_mul(x, select(p, 0.0, 1.0)) => select(p, 0.0, x)),
