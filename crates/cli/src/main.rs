@@ -2,6 +2,7 @@
 
 mod color;
 mod ops;
+mod optimize;
 mod program;
 mod spy;
 mod tour;
@@ -37,6 +38,8 @@ enum Verb {
     Show(program::Show),
     /// The derivative of a program, as a program
     Diff(program::Diff),
+    /// A program made simpler, by rules and a cost model
+    Opt(optimize::Arguments),
     /// A program at a point
     Run(program::Run),
     /// The table of elementary operations: partials, classes, accuracy, singular points
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Spy(arguments) => spy::run(&arguments),
         Verb::Show(arguments) => program::show(&arguments),
         Verb::Diff(arguments) => program::diff(&arguments),
+        Verb::Opt(arguments) => optimize::run(&arguments),
         Verb::Run(arguments) => program::run(&arguments),
         Verb::Ops(arguments) => ops::run(&arguments),
     };

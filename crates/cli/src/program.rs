@@ -147,7 +147,7 @@ impl From<TransformError> for Failure {
 }
 
 /// Reads and checks a program.
-fn read(path: &Path) -> Result<Function, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Function, Failure> {
     let named =
         |e: std::io::Error| Failure::Input(format!("{} could not be read: {e}", path.display()));
     let text = if path == Path::new("-") {

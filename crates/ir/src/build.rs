@@ -102,7 +102,8 @@ impl Builder {
         self.integer_of(c, Type::I64)
     }
 
-    pub(crate) fn integer_of(&mut self, c: i64, ty: Type) -> Value {
+    /// An integer of a type.
+    pub fn integer_of(&mut self, c: i64, ty: Type) -> Value {
         let c = if ty == Type::I32 { i64::from(c as i32) } else { c };
         self.intern(Op::Integer(c), ty, &[])
     }
@@ -128,7 +129,8 @@ impl Builder {
         }
     }
 
-    pub(crate) fn known_truth(&self, value: Value) -> Option<bool> {
+    /// The truth value that a value is known to be.
+    pub fn known_truth(&self, value: Value) -> Option<bool> {
         match self.function.op(value) {
             Op::Truth(truth) => Some(truth),
             _ => None,

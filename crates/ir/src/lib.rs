@@ -17,6 +17,7 @@
 
 mod build;
 mod build_arrays;
+mod cost;
 mod derive;
 mod function;
 mod interpret;
@@ -40,6 +41,7 @@ mod verify_structure;
 
 pub use build::{Builder, is_commutative};
 pub use build_arrays::Copied;
+pub use cost::{Cost, UNKNOWN_ROUNDS, UNKNOWN_SIZE};
 pub use derive::{Activity, Derive, Mode};
 pub use function::{Function, Guard, Param, Value};
 pub use interpret::{Room, RunError};

@@ -224,10 +224,10 @@ impl Function {
         Ok(())
     }
 
-    /// Whether a value is zero everywhere.
+    /// Whether a value is zero everywhere, of whichever sign.
     pub fn is_zero(&self, value: Value) -> bool {
         match self.op(value) {
-            Op::Constant(bits) => bits == 0,
+            Op::Constant(bits) => f64::from_bits(bits) == 0.0,
             Op::Fill => self.is_zero(self.operand(value, 0)),
             Op::Part(k) => self.is_zero_part(self.operand(value, 0), k as usize),
             _ => false,

@@ -272,3 +272,26 @@ fn a_million_operations_are_traced() {
     }
     assert_eq!(f.run(&[0.5, 0.25]).unwrap(), [direct]);
 }
+
+/// Parts of a loop that takes a target along are of the target only if they are what becomes of it.
+#[test]
+fn a_target_goes_through_a_loop_beside_other_carries() {
+    let f = parse(
+        "fn @f(%x: [4]f64) -> (f64, f64) {
+  %a, %b = acc (%i < 4) (%c = 0.0, %d = 0.0) {
+    %e = ld %x[%i]
+    %g, %h = for %j < 3 (%k = %c, %l = %e) {
+      %m = add %k, %l
+      %n = mul %l, 2.0
+      yield %m, %n
+    }
+    %o = add %d, %h
+    yield %g, %o
+  }
+  ret %a, %b
+}",
+    )
+    .unwrap();
+    f.verify().unwrap();
+    assert_eq!(f.run(&[1.0, 2.0, 3.0, 4.0]).unwrap(), [70.0, 80.0]);
+}

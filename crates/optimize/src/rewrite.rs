@@ -1,0 +1,327 @@
+//! Rebuilding a function with the rules applied, bodies included.
+//!
+//! Every operation goes through [`Rewriter::emit`], and so does what a rule builds: when an operation
+//! stands in the new function, no rule applies to it any more.
+
+use std::sync::Arc;
+
+use cotangent_ir::{Builder, Copied, Dim, Element, Function, Op, Structure, Type, Value};
+use cotangent_ops::Opcode;
+
+use crate::pattern::{Pattern, Rule, build};
+use crate::range::{Range, of_body};
+use crate::rules::rules;
+use crate::stats::{Tally, formula, pending};
+
+/// How often rules are applied to what rules have built.
+const DEPTH: usize = 24;
+
+/// A function that is being rebuilt.
+pub(crate) struct Rewriter<'t> {
+    pub(crate) tally: &'t mut Tally,
+    /// What is known of the parameters.
+    pub(crate) ranges: Vec<Range>,
+    /// By new value: how often what it was made of is used.
+    uses: Vec<u32>,
+    /// By new value: whether it is linear.
+    linear: Vec<bool>,
+    /// Parameters that are added to and not looked at: targets of an accumulation.
+    targets: std::ops::Range<usize>,
+    /// By new value: whether it is a target with something added.
+    targeted: Vec<bool>,
+    depth: usize,
+    /// Only rules that do not grow.
+    strict: bool,
+}
+
+/// The function with rules of algebra and of arrays applied to a fixpoint.
+pub(crate) fn algebra(f: &Function, tally: &mut Tally, strict: bool) -> Function {
+    rewrite(f, tally, vec![None; f.params().len()], 0..0, strict)
+}
+
+fn rewrite(
+    f: &Function,
+    tally: &mut Tally,
+    ranges: Vec<Range>,
+    targets: std::ops::Range<usize>,
+    strict: bool,
+) -> Function {
+    let mut b = Builder::new(f.name());
+    let args = b.params_of(f.params());
+    let mut uses = vec![0u32; f.len()];
+    for operand in f.values().flat_map(|v| f.operands(v)).chain(f.results().iter().copied()) {
+        uses[operand.index()] += 1;
+    }
+    let mut rewriter = Rewriter {
+        tally,
+        ranges,
+        uses: Vec::new(),
+        linear: Vec::new(),
+        targets,
+        targeted: Vec::new(),
+        depth: 0,
+        strict,
+    };
+    let linear = f.linear_values().unwrap_or_else(|_| vec![false; f.len()]);
+    let mut copies = Copied::new(f.len());
+    for value in f.values() {
+        let copy = match f.op(value) {
+            Op::Param(k) => args[k as usize],
+            Op::Structure(_) => {
+                let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
+                if let Some(structure) = f.structure(value) {
+                    let parts = rewriter.structure(&mut b, structure, &operands);
+                    copies.set_parts(value, parts);
+                }
+                continue;
+            }
+            Op::Part(k) => match copies.parts(f.operand(value, 0)) {
+                Some(parts) => parts[k as usize],
+                None => continue,
+            },
+            op => {
+                let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
+                match vanishes(&b, f, value, &linear, &operands) {
+                    true => b.constant(0.0, f.ty(value)),
+                    false => rewriter.emit(&mut b, op, f.ty(value), &operands),
+                }
+            }
+        };
+        copies.set(value, copy);
+        if rewriter.uses.len() <= copy.index() {
+            rewriter.uses.resize(copy.index() + 1, 0);
+        }
+        rewriter.uses[copy.index()] += uses[value.index()];
+    }
+    for guard in f.guards() {
+        b.guard(copies.of(guard.condition), guard.expected);
+    }
+    let results = f.results().iter().map(|v| copies.of(*v)).collect();
+    finish(b, f, results)
+}
+
+/// Whether an operation is a product with a tangent that has turned out to be zero: then it is zero,
+/// whatever the coefficient is.
+fn vanishes(b: &Builder, f: &Function, value: Value, linear: &[bool], operands: &[Value]) -> bool {
+    let product = matches!(
+        f.op(value),
+        Op::Elementary(Opcode::Mul | Opcode::StrongMul | Opcode::Div | Opcode::Neg, _)
+    );
+    product
+        && linear[value.index()]
+        && f.operands(value)
+            .zip(operands)
+            .any(|(old, new)| linear[old.index()] && b.function().is_zero(*new))
+}
+
+/// The function with these results, and the derivative that was given with the old one.
+pub(crate) fn finish(b: Builder, f: &Function, results: Vec<Value>) -> Function {
+    let new = b.finish(results);
+    match f.rule() {
+        Some(rule) => new.with_rule((**rule).clone()),
+        None => new,
+    }
+}
+
+impl Rewriter<'_> {
+    fn structure(
+        &mut self,
+        b: &mut Builder,
+        structure: &Structure,
+        operands: &[Value],
+    ) -> Vec<Value> {
+        let inner = match structure {
+            // What is called elsewhere, too, is left as it is.
+            Structure::Call { .. } => structure.clone(),
+            other => {
+                let f = b.function();
+                let count = other.bodies().next().map_or(0, |body| body.params().len());
+                let ranges = of_body(f, other, operands, &self.ranges, count);
+                let targets = match other {
+                    Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
+                    _ => 0..0,
+                };
+                other.with_bodies(|body| {
+                    let (ranges, targets) = (ranges.clone(), targets.clone());
+                    Arc::new(rewrite(body, self.tally, ranges, targets, self.strict))
+                })
+            }
+        };
+        match self.kernel(b, &inner, operands) {
+            Some(parts) => parts,
+            None => b.structure(inner, operands),
+        }
+    }
+
+    /// Builds an operation, or what rules make of it.
+    pub(crate) fn emit(&mut self, b: &mut Builder, op: Op, ty: Type, operands: &[Value]) -> Value {
+        if self.depth >= DEPTH || op.is_leaf() {
+            return b.copy(op, ty, operands);
+        }
+        self.depth += 1;
+        let found = self
+            .broadcast(b, op, ty, operands)
+            .or_else(|| self.by_rule(b, op, ty, operands))
+            .or_else(|| self.access(b, op, ty, operands))
+            .or_else(|| self.by_range(b, op, ty, operands));
+        self.depth -= 1;
+        found.unwrap_or_else(|| b.copy(op, ty, operands))
+    }
+
+    fn by_rule(&mut self, b: &mut Builder, op: Op, ty: Type, operands: &[Value]) -> Option<Value> {
+        for rule in rules().of(op) {
+            if !self.tally.options.allows(rule.class) {
+                continue;
+            }
+            let Some(bound) = rule.matches(b.function(), op, operands) else { continue };
+            let may_grow = !self.strict && bound.inner.iter().all(|v| self.is_single(*v));
+            if rule.growth() > 0.0 && !may_grow {
+                continue;
+            }
+            // A target stays one: it may be left as it is, but not turned into a difference.
+            let stays = matches!(rule.right, Pattern::Var(_));
+            if !stays && operands.iter().any(|v| self.is_targeted(b.function(), *v)) {
+                continue;
+            }
+            if rule.bends() && bound.values().any(|v| self.is_linear(b.function(), v)) {
+                continue;
+            }
+            // The right side is on the same elements, so it has the dimensions of the left one or is a
+            // scalar for all of it.
+            if let Some(new) = self.apply(b, rule, &bound, ty) {
+                let step = |b: &Builder| (pending(b, op, operands), formula(b.function(), new, 3));
+                self.tally.count(rule.name, || step(b));
+                return Some(new);
+            }
+        }
+        None
+    }
+
+    fn apply(
+        &mut self,
+        b: &mut Builder,
+        rule: &Rule,
+        bound: &crate::pattern::Bound,
+        ty: Type,
+    ) -> Option<Value> {
+        let new = build(&rule.right, bound, b, &mut |b, op, operands| {
+            let ty = joint(b, op, operands);
+            self.emit(b, op, ty, operands)
+        })?;
+        self.fit(b, new, ty)
+    }
+
+    /// The value as one of a type: filled, if it is the scalar of it.
+    pub(crate) fn fit(&self, b: &mut Builder, value: Value, ty: Type) -> Option<Value> {
+        let found = b.ty(value);
+        if found == ty {
+            return Some(value);
+        }
+        let fills = found.is_scalar() && found.element() == ty.element();
+        (fills && !ty.dims().contains(&Dim::Any)).then(|| b.fill(value, ty))
+    }
+
+    fn is_single(&self, value: Value) -> bool {
+        self.uses.get(value.index()).is_none_or(|uses| *uses <= 1)
+    }
+
+    /// Whether a value of the new function is a target with something added.
+    fn is_targeted(&mut self, f: &Function, value: Value) -> bool {
+        if self.targets.is_empty() {
+            return false;
+        }
+        for v in f.values().skip(self.targeted.len()).take_while(|v| *v <= value) {
+            let targeted = match f.op(v) {
+                Op::Param(k) => self.targets.contains(&(k as usize)),
+                _ => f.operands(v).any(|o| self.targeted[o.index()]),
+            };
+            self.targeted.push(targeted);
+        }
+        self.targeted[value.index()]
+    }
+
+    /// Whether a value of the new function is linear.
+    pub(crate) fn is_linear(&mut self, f: &Function, value: Value) -> bool {
+        for v in f.values().skip(self.linear.len()).take_while(|v| *v <= value) {
+            let linear = match f.op(v) {
+                Op::Param(k) => f.params()[k as usize].linear,
+                Op::Part(k) => f
+                    .structure(f.operand(v, 0))
+                    .and_then(|s| s.linear_parts().ok())
+                    .is_some_and(|parts| parts.get(k as usize) == Some(&true)),
+                _ => f.ty(v).is_float() && f.operands(v).any(|o| self.linear[o.index()]),
+            };
+            self.linear.push(linear);
+        }
+        self.linear[value.index()]
+    }
+
+    /// Arrays of one value everywhere: arithmetic is done on the value.
+    fn broadcast(
+        &mut self,
+        b: &mut Builder,
+        op: Op,
+        ty: Type,
+        operands: &[Value],
+    ) -> Option<Value> {
+        if ty.is_scalar() || !is_elementwise(op) {
+            return None;
+        }
+        let f = b.function();
+        let filled: Vec<Value> = operands
+            .iter()
+            .map(|v| if f.op(*v) == Op::Fill { f.operand(*v, 0) } else { *v })
+            .collect();
+        if filled == operands {
+            return None;
+        }
+        let scalars = filled.iter().all(|v| b.ty(*v).is_scalar());
+        if scalars {
+            let one = self.emit(b, op, Type::scalar(ty.element()), &filled);
+            let new = self.fit(b, one, ty)?;
+            self.tally.count("fill_outwards", || {
+                (pending(b, op, operands), formula(b.function(), new, 3))
+            });
+            return Some(new);
+        }
+        let new = self.emit(b, op, ty, &filled);
+        Some(new)
+    }
+}
+
+/// Whether an operation goes element by element.
+pub(crate) fn is_elementwise(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Elementary(..)
+            | Op::Compare(_)
+            | Op::And
+            | Op::Or
+            | Op::Not
+            | Op::Select
+            | Op::Integral(_)
+            | Op::Cast
+            | Op::Stop
+    )
+}
+
+/// The type an operation of the rules has: that of its operands, a truth value for a comparison.
+fn joint(b: &Builder, op: Op, operands: &[Value]) -> Type {
+    let skip = usize::from(op == Op::Select);
+    let own = operands.get(skip).map_or(Type::F64, |v| b.ty(*v));
+    let array = operands.iter().map(|v| b.ty(*v)).find(|ty| !ty.is_scalar());
+    let element = if matches!(op, Op::Compare(_)) { Element::Bool } else { own.element() };
+    array.map_or(Type::scalar(element), |ty| ty.of(element))
+}
+
+/// What a `for` goes round, if it is a dimension.
+pub(crate) fn bound(f: &Function, operands: &[Value]) -> Option<Dim> {
+    match f.op(operands[0]) {
+        Op::Integer(n) => usize::try_from(n).ok().map(Dim::Size),
+        Op::Extent(k) => {
+            let array = f.operand(operands[0], 0);
+            f.ty(array).dims().get(k as usize).copied().filter(|dim| *dim != Dim::Any)
+        }
+        _ => None,
+    }
+}
