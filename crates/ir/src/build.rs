@@ -40,6 +40,7 @@ impl Builder {
             nodes: Vec::new(),
             pool: Vec::new(),
             structures: Vec::new(),
+            tables: Vec::new(),
             rule: None,
             guards: Vec::new(),
             results: Vec::new(),
@@ -71,6 +72,11 @@ impl Builder {
             let fresh = fresh.into_iter().find(|name| !taken(name, &self.function.params));
             param.name = fresh.unwrap_or_default();
         }
+        self.push_param(param)
+    }
+
+    /// Adds a parameter whose name is not taken.
+    pub(crate) fn push_param(&mut self, param: Param) -> Value {
         let op = Op::Param(self.function.params.len() as u32);
         let node = Node::new(op, param.ty, &[], &mut self.function.pool);
         self.function.params.push(param);
@@ -256,8 +262,9 @@ impl Builder {
     /// The operation again, on other operands: what a transformation does with what it leaves alone.
     ///
     /// # Panics
-    /// If there are not as many operands as it takes, and for parameters and operations with bodies, which
-    /// are added by [`add_param`](Builder::add_param) and [`structure`](Builder::structure).
+    /// If there are not as many operands as it takes, and for parameters, tables and operations with bodies,
+    /// which are added by [`add_param`](Builder::add_param), [`table`](Builder::table) and
+    /// [`structure`](Builder::structure).
     pub fn copy(&mut self, op: Op, ty: Type, operands: &[Value]) -> Value {
         match (op, operands) {
             (Op::Constant(bits), []) => self.constant(f64::from_bits(bits), ty),
@@ -396,7 +403,7 @@ impl Function {
         }
         let mut moved = vec![Value(0); self.nodes.len()];
         let mut kept = Vec::with_capacity(self.nodes.len());
-        let (mut pool, mut structures) = (Vec::new(), Vec::new());
+        let (mut pool, mut structures, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         let mut operands = Vec::new();
         for (at, node) in self.nodes.iter().enumerate().filter(|(at, _)| needed[*at]) {
             moved[at] = Value(kept.len() as u32);
@@ -407,11 +414,15 @@ impl Function {
                     structures.push(self.structures[k as usize].clone());
                     Op::Structure(structures.len() as u32 - 1)
                 }
+                Op::Table(k) => {
+                    tables.push(self.tables[k as usize].clone());
+                    Op::Table(tables.len() as u32 - 1)
+                }
                 op => op,
             };
             kept.push(Node::new(op, node.ty(), &operands, &mut pool));
         }
-        (self.pool, self.structures) = (pool, structures);
+        (self.pool, self.structures, self.tables) = (pool, structures, tables);
         self.nodes = kept;
         self.results.iter_mut().for_each(|v| *v = moved[v.index()]);
         self.guards.iter_mut().for_each(|g| g.condition = moved[g.condition.index()]);

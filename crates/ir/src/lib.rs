@@ -17,7 +17,10 @@
 
 mod build;
 mod build_arrays;
+mod carried;
+mod combinators;
 mod function;
+pub mod input;
 mod interpret;
 mod lex;
 mod machine;
@@ -29,19 +32,33 @@ mod print;
 mod retrace;
 mod slot;
 mod structure;
+mod table;
 mod trace;
+mod trace_array;
+mod trace_index;
+mod trace_region;
+mod trace_with;
 mod types;
 mod verify;
 mod verify_structure;
 
 pub use build::{Builder, is_commutative};
 pub use build_arrays::Copied;
+pub use carried::{Carried, Tabulated, TracedValue, Values};
+pub use combinators::{
+    Domain, Summand, argmax_over, argmin_over, cond, fori, map_over, max_over, min_over, prod_over,
+    scan, select, sum_over, while_,
+};
 pub use function::{Function, Guard, Param, Value};
 pub use interpret::{Room, RunError};
 pub use op::{Integral, Op, takes_parameter};
 pub use parse::{ParseError, parse, parse_all};
 pub use retrace::{RetraceError, Retraced};
 pub use structure::{Reducer, Structure};
+pub use table::{Entries, Table};
 pub use trace::{Numbers, Traced, TracedMask, trace, trace_at};
+pub use trace_array::{Elements, TracedArray};
+pub use trace_index::{IndexTable, Indices, TracedIndex, TracedIndices};
+pub use trace_with::{trace_arrays, trace_with};
 pub use types::{Dim, Element, Type};
 pub use verify::VerifyError;
