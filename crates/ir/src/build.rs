@@ -172,18 +172,28 @@ impl Builder {
         let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
         let code = if plain { Opcode::Mul } else { code };
         if is_commutative(code) {
-            // Constants to the right, by their bits; else in the order of their making. Both are one
-            // operation, and the text does not depend on where constants stand in the arena.
-            let key = |v: &Value| match self.function.op(*v) {
-                Op::Constant(bits) => (1, bits),
-                Op::Rounded(bits) => (2, bits),
-                _ => (0, u64::from(v.0)),
-            };
-            if key(&args[1]) < key(&args[0]) {
-                args.swap(0, 1);
-            }
+            self.in_order(args);
         }
         self.intern(Op::Elementary(code, parameter), ty, args)
+    }
+
+    /// Puts two operands that may change places in order: parameters first, by their number; then values as
+    /// they were made; then constants, by their bits. Both ways are one operation, and the text does not
+    /// depend on where constants and captures stand in the arena.
+    pub(crate) fn in_order(&self, operands: &mut [Value]) {
+        let key = |v: Value| match self.function.op(v) {
+            Op::Param(k) => (0, u64::from(k)),
+            Op::Constant(bits) => (2, bits),
+            Op::Rounded(bits) => (3, bits),
+            Op::Integer(c) => (4, c.cast_unsigned()),
+            Op::Truth(truth) => (5, u64::from(truth)),
+            _ => (1, u64::from(v.0)),
+        };
+        if let [x, y] = operands
+            && key(*y) < key(*x)
+        {
+            std::mem::swap(x, y);
+        }
     }
 
     /// The value that an operation leaves as it is, to the bit and in every interpretation.
@@ -220,8 +230,9 @@ impl Builder {
             (Some(false), _) | (_, Some(true)) if self.ty(y).is_scalar() => x,
             (_, Some(false)) | (Some(true), _) if self.ty(x).is_scalar() => y,
             _ => {
-                let ty = self.joint(&[x, y]);
-                self.intern(Op::And, ty, &[x.min(y), x.max(y)])
+                let mut operands = [x, y];
+                self.in_order(&mut operands);
+                self.intern(Op::And, self.joint(&operands), &operands)
             }
         }
     }
@@ -232,8 +243,9 @@ impl Builder {
             (Some(true), _) | (_, Some(false)) if self.ty(y).is_scalar() => x,
             (_, Some(true)) | (Some(false), _) if self.ty(x).is_scalar() => y,
             _ => {
-                let ty = self.joint(&[x, y]);
-                self.intern(Op::Or, ty, &[x.min(y), x.max(y)])
+                let mut operands = [x, y];
+                self.in_order(&mut operands);
+                self.intern(Op::Or, self.joint(&operands), &operands)
             }
         }
     }

@@ -26,10 +26,10 @@ impl Builder {
             (Integral::Add, Some(0), _) | (Integral::Mul, Some(1), _) if self.ty(y) == ty => y,
             _ => {
                 let commutes = !matches!(integral, Integral::Sub | Integral::Div | Integral::Rem);
-                // Constants to the right; else in the order of their making.
-                let key = |v: Value, c: Option<i64>| (c.is_some(), c, v);
-                let swap = commutes && key(y, b) < key(x, a);
-                let operands = if swap { [y, x] } else { [x, y] };
+                let mut operands = [x, y];
+                if commutes {
+                    self.in_order(&mut operands);
+                }
                 self.intern(Op::Integral(integral), ty, &operands)
             }
         }

@@ -17,7 +17,8 @@ use crate::types::{Dim, Element, Type};
 
 /// An integer of a trace: what a loop counts with and an array is indexed by.
 ///
-/// Arithmetic goes with `usize`, `i64` and `i32`. It wraps around; a quotient is rounded down, so that
+/// Arithmetic goes with `usize`, which sizes and literals are; other integers go by `TracedIndex::from`. It
+/// wraps around; a quotient is rounded down, so that
 /// `(i - 1) % n` is an index for every `i`.
 ///
 /// ```
@@ -198,8 +199,6 @@ macro_rules! integral {
                 }
             }
             integral!(@with $Op $op usize);
-            integral!(@with $Op $op i64);
-            integral!(@with $Op $op i32);
         )*
     };
     (@with $Op:ident $op:ident $T:ty) => {
@@ -227,7 +226,7 @@ impl Neg for TracedIndex {
     type Output = Self;
     #[track_caller]
     fn neg(self) -> Self {
-        0i64 - self
+        TracedIndex::from(0usize) - self
     }
 }
 
