@@ -755,3 +755,21 @@ fn random_nested_programs_are_what_they_compute_eagerly() {
     }
     assert!(structures > 1000, "{structures}");
 }
+
+#[test]
+fn a_point_that_goes_on_by_itself_can_have_kernels_inside() {
+    // Point i goes round i times, the last one alone; a sum inside has points of its own.
+    let f = trace_arrays("f", &[&[3]], |x| {
+        map_over(0..3, |i| fori(i, x[0].at(i), |_, s| s + sum_over(0..4, |j| (i + j).to_number())))
+    })
+    .unwrap();
+    gives(&f, &[1.0, 1.0, 1.0], &[1.0, 11.0, 29.0]);
+    let g = trace_arrays("g", &[&[3]], |x| {
+        map_over(0..3, |i| {
+            let y = x[0].at(i);
+            cond(i.equal(1), || sum_over(0..3, |j| y * (i + j).to_number()), || y)
+        })
+    })
+    .unwrap();
+    gives(&g, &[1.0, 2.0, 3.0], &[1.0, 12.0, 3.0]);
+}
