@@ -1,6 +1,9 @@
 //! What must hold of operations with bodies.
 
+use cotangent_ops::Opcode;
+
 use crate::function::{Function, Param};
+use crate::op::Op;
 use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Type};
 use crate::verify::VerifyError;
@@ -133,29 +136,78 @@ impl Structure {
 
     /// Targets are added to and not looked at, so that the points of a domain may come in any order.
     fn only_adds(&self, body: &Function, first: usize, targets: usize) -> Result<(), VerifyError> {
-        use crate::op::Op;
+        let given: Vec<Option<usize>> = (0..body.params().len())
+            .map(|k| k.checked_sub(first).filter(|k| *k < targets))
+            .collect();
+        let found = self.added_to(body, &given)?;
+        match found.iter().enumerate().all(|(k, target)| *target == Some(k)) {
+            true => Ok(()),
+            false => self.wrong("a target is lost: the body yields something else for it"),
+        }
+    }
+
+    /// The targets that the results of a body are, with what was added, given those that its parameters are.
+    fn added_to(
+        &self,
+        body: &Function,
+        given: &[Option<usize>],
+    ) -> Result<Vec<Option<usize>>, VerifyError> {
         let mut of: Vec<Option<usize>> = vec![None; body.len()];
+        let mut parts: Vec<Vec<Option<usize>>> = vec![Vec::new(); body.structures.len()];
         for value in body.values() {
             let args: Vec<_> = body.operands(value).collect();
-            let derived: Vec<usize> =
-                (0..args.len()).filter(|k| of[args[*k].index()].is_some()).collect();
-            let looked_at =
-                || self.wrong(format!("a target is looked at by `{}`", body.op(value).name()));
+            let targets: Vec<Option<usize>> = args.iter().map(|v| of[v.index()]).collect();
+            let derived: Vec<usize> = (0..args.len()).filter(|k| targets[*k].is_some()).collect();
             of[value.index()] = match (body.op(value), &derived[..]) {
-                (Op::Param(k), _) => (k as usize).checked_sub(first).filter(|k| *k < targets),
-                (_, []) => None,
-                (Op::PutAdd, [0]) => of[args[0].index()],
-                (Op::Elementary(cotangent_ops::Opcode::Add, _), [k]) => of[args[*k].index()],
-                (Op::Extent(_), _) => None,
-                // What a nested operation does with it is checked there, if it is an accumulation.
-                (Op::Structure(_) | Op::Part(_), _) => of[args[derived[0]].index()],
-                _ => return looked_at(),
+                (Op::Param(k), _) => given[k as usize],
+                (Op::Part(k), _) => match body.op(args[0]) {
+                    Op::Structure(s) => parts[s as usize].get(k as usize).copied().flatten(),
+                    _ => None,
+                },
+                (_, []) | (Op::Extent(_), _) => None,
+                (Op::Structure(s), _) => {
+                    parts[s as usize] =
+                        self.parts_added_to(&body.structures[s as usize], &targets)?;
+                    None
+                }
+                (Op::PutAdd, [0]) => targets[0],
+                (Op::Elementary(Opcode::Add, _), [k]) => targets[*k],
+                (op, _) => return self.wrong(format!("a target is looked at by `{}`", op.name())),
             };
         }
-        match body.results().iter().find(|v| of[v.index()].is_none()) {
-            Some(_) => self.wrong("a target is lost: the body yields something else for it"),
-            None => Ok(()),
+        Ok(body.results().iter().map(|v| of[v.index()]).collect())
+    }
+
+    /// The targets that the parts of an operation inside are, given those that its operands are.
+    fn parts_added_to(
+        &self,
+        inner: &Structure,
+        operands: &[Option<usize>],
+    ) -> Result<Vec<Option<usize>>, VerifyError> {
+        let looked_at = || self.wrong(format!("a target is looked at by `{}`", inner.name()));
+        if operands[..inner.lead()].iter().any(Option::is_some) {
+            return looked_at();
         }
+        let mut found = Vec::new();
+        for body in inner.bodies() {
+            let of = |k: usize| inner.operand_of(k).and_then(|o| operands[o]);
+            let given: Vec<Option<usize>> = (0..body.params().len()).map(of).collect();
+            found.push((self.added_to(body, &given)?, given));
+        }
+        let (own, handed) = inner.own_params();
+        let Some((results, given)) = found.last() else { return Ok(Vec::new()) };
+        let fits = match inner {
+            // What was one target before a round is that target after it; what is stacked is none.
+            Structure::For { .. } | Structure::While { .. } | Structure::Acc { .. } => {
+                results.get(..handed) == given.get(own - handed..own)
+                    && results[handed..].iter().all(Option::is_none)
+                    && found[..found.len() - 1].iter().all(|(test, _)| *test == [None])
+            }
+            Structure::Tab { .. } | Structure::Red { .. } => results.iter().all(Option::is_none),
+            Structure::If { .. } => found[0].0 == *results,
+            Structure::Call { .. } => true,
+        };
+        if fits { Ok(results.clone()) } else { looked_at() }
     }
 
     /// Which of its parts are linear.
