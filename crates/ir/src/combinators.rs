@@ -3,6 +3,8 @@
 //! The closure is run once, on values that write down what is done with them, whatever the number of rounds:
 //! so the function that is traced does not grow with it. What a closure uses from outside is captured.
 
+#![allow(clippy::needless_pass_by_value, reason = "a range or a state is given, not lent")]
+
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;

@@ -62,6 +62,7 @@ pub fn trace_arrays<R: Carried>(
 ///
 /// # Errors
 /// As [`trace_arrays`].
+#[allow(clippy::needless_pass_by_value, reason = "written where it is called")]
 #[track_caller]
 pub fn trace_with<I: Inputs, R: Carried>(
     name: &str,
