@@ -1,6 +1,7 @@
 //! Building functions: equal operations become one, constants are folded.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use cotangent_ops::{Comparison, Opcode};
 use hashbrown::HashTable;
@@ -10,6 +11,7 @@ use crate::function::{Function, Guard, Param, Value, hash_structure};
 use crate::interpret::{apply, compare};
 use crate::op::{Node, Op};
 use crate::structure::Structure;
+use crate::table::Table;
 use crate::types::{Element, Type};
 
 /// A function in the making.
@@ -43,6 +45,7 @@ impl Builder {
             nodes: Vec::new(),
             pool: Vec::new(),
             structures: Vec::new(),
+            tables: Vec::new(),
             rule: None,
             guards: Vec::new(),
             results: Vec::new(),
@@ -72,6 +75,11 @@ impl Builder {
             let mut fresh = (1..).map(|k| format!("{stem}_{k}"));
             param.name = fresh.find(|name| self.names.insert(name.clone())).unwrap_or_default();
         }
+        self.push_param(param)
+    }
+
+    /// Adds a parameter whose name is not taken.
+    pub(crate) fn push_param(&mut self, param: Param) -> Value {
         let op = Op::Param(self.function.params.len() as u32);
         let node = Node::new(op, param.ty, &[], &mut self.function.pool);
         self.function.params.push(param);
@@ -270,8 +278,9 @@ impl Builder {
     /// The operation again, on other operands: what a transformation does with what it leaves alone.
     ///
     /// # Panics
-    /// If there are not as many operands as it takes, and for parameters and operations with bodies, which
-    /// are added by [`add_param`](Builder::add_param) and [`structure`](Builder::structure).
+    /// If there are not as many operands as it takes, and for parameters, tables and operations with bodies,
+    /// which are added by [`add_param`](Builder::add_param), [`table`](Builder::table) and
+    /// [`structure`](Builder::structure).
     pub fn copy(&mut self, op: Op, ty: Type, operands: &[Value]) -> Value {
         match (op, operands) {
             (Op::Constant(bits), []) => self.constant(f64::from_bits(bits), ty),
@@ -410,6 +419,7 @@ impl Function {
             nodes: Vec::with_capacity(self.nodes.len()),
             pool: Vec::new(),
             structures: Vec::new(),
+            tables: Vec::new(),
             from: &self,
         };
         let param = |at: &usize| matches!(self.nodes[*at].op(), Op::Param(_));
@@ -425,11 +435,11 @@ impl Function {
         }
         let guards = self.guards.iter().map(|guard| guard.condition);
         guards.chain(self.results.iter().copied()).for_each(|v| moving.place(v.index()));
-        let Moving { moved, nodes, pool, structures, .. } = moving;
+        let Moving { moved, nodes, pool, structures, tables, .. } = moving;
         let place = |v: &mut Value| *v = moved[v.index()].unwrap_or(*v);
         self.results.iter_mut().for_each(place);
         self.guards.iter_mut().for_each(|g| place(&mut g.condition));
-        (self.nodes, self.pool, self.structures) = (nodes, pool, structures);
+        (self.nodes, self.pool, self.structures, self.tables) = (nodes, pool, structures, tables);
         self
     }
 }
@@ -440,6 +450,7 @@ struct Moving<'f> {
     nodes: Vec<Node>,
     pool: Vec<u32>,
     structures: Vec<Structure>,
+    tables: Vec<Arc<Table>>,
     from: &'f Function,
 }
 
@@ -457,6 +468,10 @@ impl Moving<'_> {
             Op::Structure(k) => {
                 self.structures.push(self.from.structures[k as usize].clone());
                 Op::Structure(self.structures.len() as u32 - 1)
+            }
+            Op::Table(k) => {
+                self.tables.push(self.from.tables[k as usize].clone());
+                Op::Table(self.tables.len() as u32 - 1)
             }
             op => op,
         };

@@ -75,6 +75,9 @@ impl Builder {
             return array;
         }
         let ty = self.ty(array).after(indices.len());
+        if let Some(entry) = self.known_entry(array, indices) {
+            return entry;
+        }
         match self.function.op(array) {
             Op::Fill => {
                 let scalar = self.function.operand(array, 0);
@@ -368,6 +371,10 @@ impl Copied {
         let mut small = [Value(0); 3];
         let copy = match f.op(value) {
             Op::Param(k) => args[k as usize],
+            Op::Table(_) => match f.table(value) {
+                Some(table) => b.table(table.clone()),
+                None => return,
+            },
             Op::Structure(_) => {
                 let operands: Vec<Value> = f.operands(value).map(|v| self.of(v)).collect();
                 if let Some(structure) = f.structure(value) {

@@ -9,6 +9,7 @@ use std::ops::{Add, Mul};
 
 use cotangent_ops::Opcode;
 
+use crate::derive::Mode;
 use crate::function::{Function, Value};
 use crate::op::Op;
 use crate::structure::Structure;
@@ -175,7 +176,9 @@ impl Function {
                 return Cost::default();
             }
             // Parts are counted with what they are of, dimensions and marks cost nothing.
-            Op::Part(_) | Op::Extent(_) | Op::Stop | Op::Structure(_) => return Cost::default(),
+            Op::Part(_) | Op::Extent(_) | Op::Stop | Op::Structure(_) | Op::Table(_) => {
+                return Cost::default();
+            }
             Op::Elementary(code, parameter) => elementary(code, parameter),
             Op::Compare(_) | Op::Select | Op::Cast
                 if self.operands(value).any(|v| self.ty(v).is_float()) =>
@@ -261,6 +264,17 @@ impl Structure {
                 dearer + Cost { integer: 1.0, ..Cost::default() }
             }
             Structure::Call { function } => function.cost(),
+            // Before it is written out: a few times the function, as often as there are seeds.
+            Structure::Derive(derive) => {
+                let seeds: f64 = match derive.mode {
+                    Mode::Forward | Mode::Reverse => derive.width.unwrap_or(1) as f64,
+                    Mode::Jacobian | Mode::Hessian => {
+                        let active = derive.function.params().iter().zip(&derive.args);
+                        active.filter(|(_, a)| a.moves()).map(|(p, _)| elements(p.ty)).sum()
+                    }
+                };
+                derive.function.cost() * (4.0 * seeds.max(1.0))
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::op::{Node, Op};
 use crate::structure::Structure;
+use crate::table::Table;
 use crate::types::Type;
 
 /// A value of a function: the place of its operation.
@@ -53,6 +54,7 @@ pub struct Function {
     pub(crate) nodes: Vec<Node>,
     pub(crate) pool: Vec<u32>,
     pub(crate) structures: Vec<Structure>,
+    pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) rule: Option<Arc<Function>>,
     pub(crate) guards: Vec<Guard>,
     pub(crate) results: Vec<Value>,
@@ -214,11 +216,11 @@ impl Function {
         self
     }
 
-    /// The operations, without parameters, constants and parts; those of a body count once.
+    /// The operations, without parameters, constants, tables and parts; those of a body count once.
     pub fn operations(&self) -> usize {
         let own = self.values().filter(|v| {
             let op = self.op(*v);
-            !op.is_leaf() && !matches!(op, Op::Part(_) | Op::Structure(_))
+            !op.is_leaf() && !matches!(op, Op::Part(_) | Op::Structure(_) | Op::Table(_))
         });
         let bodies = self.structures.iter().flat_map(Structure::bodies);
         own.count() + bodies.map(|body| body.operations()).sum::<usize>()
@@ -235,9 +237,10 @@ impl Function {
         let mut numbers = vec![0u32; self.nodes.len()];
         let operations = self.values().filter(|v| !self.op(*v).is_leaf());
         for (value, number) in operations.zip(0u32..) {
-            match self.structure(value) {
-                Some(structure) => hash_structure(structure, &mut hasher),
-                None => self.op(value).hash(&mut hasher),
+            match (self.structure(value), self.table(value)) {
+                (Some(structure), _) => hash_structure(structure, &mut hasher),
+                (_, Some(table)) => table.entries().hash(&mut hasher),
+                _ => self.op(value).hash(&mut hasher),
             }
             self.ty(value).element().hash(&mut hasher);
             hash_dims(self.ty(value), &mut hasher);
@@ -294,6 +297,7 @@ impl PartialEq for Function {
             && self.guards == other.guards
             && params(self) == params(other)
             && self.structures == other.structures
+            && self.tables == other.tables
             && self.rule == other.rule
     }
 }

@@ -17,9 +17,12 @@
 
 mod build;
 mod build_arrays;
+mod carried;
+mod combinators;
 mod cost;
 mod derive;
 mod function;
+pub mod input;
 mod interpret;
 mod lex;
 mod machine;
@@ -34,13 +37,23 @@ mod slot;
 mod specialise;
 mod split;
 mod structure;
+mod table;
 mod trace;
+mod trace_array;
+mod trace_index;
+mod trace_region;
+mod trace_with;
 mod types;
 mod verify;
 mod verify_structure;
 
 pub use build::{Builder, is_commutative};
 pub use build_arrays::Copied;
+pub use carried::{Carried, Tabulated, TracedValue, Values};
+pub use combinators::{
+    Domain, Summand, argmax_over, argmin_over, cond, fori, map_over, max_over, min_over, prod_over,
+    scan, select, sum_over, while_,
+};
 pub use cost::{Cost, UNKNOWN_ROUNDS, UNKNOWN_SIZE};
 pub use derive::{Activity, Derive, Mode};
 pub use function::{Function, Guard, Param, Value};
@@ -50,6 +63,10 @@ pub use parse::{ParseError, parse, parse_all};
 pub use retrace::{RetraceError, Retraced};
 pub use split::loop_lengths;
 pub use structure::{Reducer, Structure};
+pub use table::{Entries, Table};
 pub use trace::{Numbers, Traced, TracedMask, trace, trace_at};
+pub use trace_array::{Elements, TracedArray};
+pub use trace_index::{IndexTable, Indices, TracedIndex, TracedIndices};
+pub use trace_with::{trace_arrays, trace_with};
 pub use types::{Dim, Element, Type};
 pub use verify::VerifyError;

@@ -200,6 +200,7 @@ impl Code<'_> {
             Op::Rounded(bits) => return Ok(Slot::Number(S::rounded(f64::from_bits(bits)))),
             Op::Truth(truth) => return Ok(Slot::Truth(S::Mask::from(truth))),
             Op::Integer(c) => return Ok(Slot::Integer(c)),
+            Op::Table(_) => return Ok(self.table(value)),
             _ => {}
         }
         let types: Vec<Type> = f.operands(value).map(|v| f.ty(v)).collect();

@@ -89,6 +89,8 @@ pub enum Op {
     Truth(bool),
     /// An integer.
     Integer(i64),
+    /// An array that is known: its number among those of the function.
+    Table(u32),
     /// An operation of the table, with its integer parameter (0 where it takes none).
     Elementary(Opcode, i32),
     /// A comparison of two numbers or integers.
@@ -149,6 +151,7 @@ impl Op {
     pub fn arity(self) -> Option<usize> {
         match self {
             op if op.is_leaf() => Some(0),
+            Op::Table(_) => Some(0),
             Op::Elementary(code, _) => Some(code.info().arity),
             Op::Not
             | Op::Cast
@@ -168,6 +171,7 @@ impl Op {
         match self {
             Op::Param(_) => "param",
             Op::Constant(_) | Op::Rounded(_) | Op::Truth(_) | Op::Integer(_) => "constant",
+            Op::Table(_) => "table",
             Op::Elementary(code, _) => code.info().name,
             Op::Compare(comparison) => comparison_name(comparison),
             Op::And => "and",
@@ -211,7 +215,8 @@ impl Op {
     }
 }
 
-const OTHERS: [Op; 12] = [
+const OTHERS: [Op; 13] = [
+    Op::Table(0),
     Op::And,
     Op::Or,
     Op::Not,
@@ -280,6 +285,7 @@ const PUT: u8 = 17;
 const PUT_ADD: u8 = 18;
 const STRUCTURE: u8 = 19;
 const COMPARE: u8 = 20;
+const TABLE: u8 = 26;
 const INTEGRAL: u8 = 32;
 const ELEMENTARY: u8 = 64;
 
@@ -316,6 +322,10 @@ impl Node {
                 let bits = c.cast_unsigned();
                 (args[0], args[1]) = (bits as u32, (bits >> 32) as u32);
                 INTEGER
+            }
+            Op::Table(k) => {
+                args[0] = k;
+                TABLE
             }
             Op::Elementary(opcode, parameter) => {
                 // Only operations of one operand take a parameter.
@@ -376,6 +386,7 @@ impl Node {
             PUT => Op::Put,
             PUT_ADD => Op::PutAdd,
             STRUCTURE => Op::Structure(self.args[2]),
+            TABLE => Op::Table(self.args[0]),
             code if code >= ELEMENTARY => {
                 let opcode = Opcode::ALL[(code - ELEMENTARY) as usize];
                 let parameter =

@@ -9,6 +9,7 @@ use crate::function::{Param, Value};
 use crate::lex::Token;
 use crate::op::{Op, takes_parameter};
 use crate::parse::{ParseError, Parser, nearest, number};
+use crate::table::Table;
 use crate::types::{Dim, Element, Type};
 
 /// A body in the making: its own names, and what it uses from outside.
@@ -183,6 +184,10 @@ impl<'t> Parser<'t> {
                 nearest(word).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             return Err(self.error(at.clone(), format!("there is no operation `{word}`{near}")));
         };
+        if matches!(op, Op::Table(_)) {
+            let table = self.table(at)?;
+            return Ok(self.scope(scopes)?.builder.table(table));
+        }
         match &mut op {
             Op::Elementary(code, parameter) if takes_parameter(*code) => {
                 self.reader.sign('{')?;
@@ -219,6 +224,48 @@ impl<'t> Parser<'t> {
             scope.linear.insert(value);
         }
         Ok(value)
+    }
+
+    /// `[1, 2, 3] : [3]i64`
+    fn table(&mut self, at: &Range<usize>) -> Result<Table, ParseError> {
+        let mut entries = Vec::new();
+        self.reader.sign('[')?;
+        while !self.reader.takes(']')? {
+            match self.reader.next()? {
+                (Token::Number(text), span) => entries.push((text, span)),
+                (token, span) => {
+                    let found = token.describe();
+                    return Err(self.error(span, format!("expected a number, found {found}")));
+                }
+            }
+            if !self.reader.takes(',')? {
+                self.reader.sign(']')?;
+                break;
+            }
+        }
+        self.reader.sign(':')?;
+        let ty = self.ty()?;
+        let no = |p: &Self, text: &str, span: &Range<usize>| {
+            p.error(span.clone(), format!("`{text}` is no entry of {ty}"))
+        };
+        let table = if ty.element().is_integer() {
+            let mut integers = Vec::with_capacity(entries.len());
+            for (text, span) in &entries {
+                integers.push(text.parse::<i64>().map_err(|_| no(self, text, span))?);
+            }
+            Table::integers(ty, integers)
+        } else {
+            let single = ty.element() == Element::F32;
+            let mut numbers = Vec::with_capacity(entries.len());
+            for (text, span) in &entries {
+                numbers.push(number(text, single).ok_or_else(|| no(self, text, span))?);
+            }
+            Table::numbers(ty, &numbers)
+        };
+        table.ok_or_else(|| {
+            let message = format!("a table of {} entries is no {ty}", entries.len());
+            self.error(at.clone(), message)
+        })
     }
 
     /// The operands of an operation element by element. The type of a constant is that of the numbers beside

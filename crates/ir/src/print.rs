@@ -225,6 +225,10 @@ impl Printer<'_, '_> {
             Op::Elementary(code, parameter) if takes_parameter(code) => {
                 write!(self.f, "{{{parameter}}} {}", operands.join(", "))
             }
+            Op::Table(_) => match f.table(value) {
+                Some(table) => write!(self.f, " {table}"),
+                None => Ok(()),
+            },
             Op::Extent(k) => write!(self.f, "{{{k}}} {}", operands[0]),
             Op::Cast => write!(self.f, " {} : {}", operands[0], f.ty(value).element().name()),
             Op::Fill => write!(self.f, " {} : {}", operands[0], f.ty(value)),
@@ -385,6 +389,15 @@ fn written_value(f: &Function, value: Value, of: &[String]) -> String {
         Op::Integer(c) if f.ty(value) == Type::I32 => format!("{c}i32"),
         Op::Integer(c) => c.to_string(),
         _ => of[value.index()].clone(),
+    }
+}
+
+/// An entry of a table; what it is made of stands behind the table.
+pub(crate) fn written_entry(c: f64, ty: Type) -> String {
+    let written = written_number("", c, ty);
+    match ty.element() {
+        Element::F32 => written.trim_end_matches("f32").to_string(),
+        _ => written,
     }
 }
 

@@ -184,7 +184,8 @@ impl<S: Scalar> Slot<S> {
                     let row = &list.data[element * lanes..(element + 1) * lanes];
                     data.extend(chosen.iter().map(|lane| row[*lane]));
                 }
-                K::<S>::many(List { data: Rc::new(data), varies: true, len: list.len })
+                // One lane by itself has nothing that varies; a kernel inside then has lanes of its own.
+                K::<S>::many(List { data: Rc::new(data), varies: chosen.len() > 1, len: list.len })
             }
         })
     }

@@ -1,48 +1,18 @@
 //! Tracing: a number that writes down what is done with it, as a function.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Not};
 use std::panic::Location;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::rc::Rc;
 
 use cotangent_numbers::fault::{Fault, catch, raise};
 use cotangent_numbers::{inherent, number};
 use cotangent_ops::{Binary, Comparison, Lift, Mask, Opcode, Operation, Ternary, Unary};
 
 use crate::build::{Builder, fold};
-use crate::function::{Function, Value};
+use crate::function::{Function, Param, Value};
+use crate::trace_region::{Innermost, Place, Trace, with, with_innermost};
 use crate::types::Type;
-
-/// The stamp of constants, which belong to no trace.
-const NO_STAMP: u32 = 0;
-
-/// A trace in the making.
-struct Trace {
-    stamp: u32,
-    builder: Builder,
-    /// Whether it is traced at a point, so that values are known and branches can be decided.
-    sampled: bool,
-    /// The type of its numbers.
-    ty: Type,
-}
-
-thread_local! {
-    /// The traces being made on this thread, the innermost last.
-    static TRACES: RefCell<Vec<Trace>> = const { RefCell::new(Vec::new()) };
-}
-
-static NEXT: AtomicU32 = AtomicU32::new(1);
-
-/// Gives `f` the trace with this stamp. `f` must not operate on traced numbers.
-#[track_caller]
-fn with<R>(stamp: u32, f: impl FnOnce(&mut Trace) -> R) -> R {
-    let at = Location::caller();
-    TRACES.with_borrow_mut(|traces| match traces.iter_mut().rev().find(|t| t.stamp == stamp) {
-        Some(trace) => f(trace),
-        None => raise(Fault::MixedTraces { at }),
-    })
-}
 
 /// A number that is traced.
 ///
@@ -51,77 +21,81 @@ fn with<R>(stamp: u32, f: impl FnOnce(&mut Trace) -> R) -> R {
 #[derive(Clone, Copy)]
 pub struct Traced {
     value: f64,
-    id: u32,
-    stamp: u32,
+    pub(crate) place: Place,
     /// Whether a constant is the rounded value of what it stands for.
     rounded: bool,
+    /// Whether the value at the point of the trace is not known yet: it comes out of a loop or of an array.
+    unknown: bool,
 }
 
 impl Traced {
-    fn fixed(value: f64, rounded: bool) -> Self {
-        Traced { value, id: 0, stamp: NO_STAMP, rounded }
+    pub(crate) fn fixed(value: f64, rounded: bool) -> Self {
+        Traced { value, place: Place::NONE, rounded, unknown: false }
     }
 
-    fn is_constant(self) -> bool {
-        self.stamp == NO_STAMP
+    /// A value of a trace that is a number.
+    pub(crate) fn of(trace: &Trace, value: Value) -> Self {
+        match trace.builder.known(value) {
+            // As a constant, so that rules see what vanishes.
+            Some(c) => Traced::fixed(c, false),
+            None => {
+                Traced { value: f64::NAN, place: trace.at(value), rounded: false, unknown: true }
+            }
+        }
     }
 
-    /// The value in its trace, where a constant is added.
-    fn place(self, trace: &mut Trace) -> Value {
-        match (self.is_constant(), self.rounded) {
+    pub(crate) fn is_constant(self) -> bool {
+        self.place.is_constant()
+    }
+
+    /// The value in a trace in which it has a place; a constant is added.
+    pub(crate) fn value_in(self, trace: &mut Trace, place: Place) -> Value {
+        match (place.is_constant(), self.rounded) {
             (true, false) => trace.builder.constant(self.value, trace.ty),
             (true, true) => trace.builder.rounded(self.value, trace.ty),
-            (false, _) => Value(self.id),
+            (false, _) => place.value(),
         }
+    }
+
+    /// The value at the point of the trace, if it is traced at one.
+    #[track_caller]
+    fn at_point(self) -> Option<f64> {
+        if self.is_constant() {
+            return Some(self.value);
+        }
+        let at = Location::caller();
+        let so_far = with([self.place], at, |trace, [place]| match self.unknown {
+            false => trace.is_sampled().then_some(Err(self.value)),
+            true => trace.so_far(place.value()).map(Ok),
+        })?;
+        Some(so_far.map_or_else(|known| known, |recording| evaluate(&recording, at)))
     }
 }
 
-/// The stamp of operands: the one that is not constant; a fault if they differ.
 #[track_caller]
-fn join(numbers: &[Traced]) -> u32 {
-    let mut stamp = NO_STAMP;
-    for number in numbers.iter().filter(|n| !n.is_constant()) {
-        if stamp != NO_STAMP && stamp != number.stamp {
-            raise(Fault::MixedTraces { at: Location::caller() });
-        }
-        stamp = number.stamp;
-    }
-    stamp
-}
-
-#[track_caller]
-fn record<O: Operation>(op: O, value: f64, operands: &[Traced]) -> Traced {
-    let stamp = join(operands);
-    if stamp == NO_STAMP {
+fn record<O: Operation, const N: usize>(op: O, value: f64, operands: [Traced; N]) -> Traced {
+    if operands.iter().all(|x| x.is_constant()) {
         let plain = operands.iter().all(|x| !x.rounded);
-        let mut numbers = [0.0; 3];
-        for (number, x) in numbers.iter_mut().zip(operands) {
-            *number = x.value;
-        }
         let code = O::INFO.opcode;
-        let exact = plain && fold(code, &numbers[..operands.len()], Type::F64).is_some();
+        let exact = plain && fold(code, &operands.map(|x| x.value), Type::F64).is_some();
         // What is rounded to the nearest number is known as such. What a function makes of constants may
         // be off by more, so it is left to what runs the trace.
         let nearest =
             matches!(code, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Div | Opcode::Sqrt);
-        if exact || (plain && nearest) || innermost().is_none() {
+        if exact || (plain && nearest) || with_innermost(|_| ()).is_none() {
             return Traced::fixed(value, !exact);
         }
     }
-    let stamp = if stamp == NO_STAMP { innermost().unwrap_or(NO_STAMP) } else { stamp };
-    let id = with(stamp, |trace| {
-        let mut places = [Value(0); 3];
-        for (place, x) in places.iter_mut().zip(operands) {
-            *place = x.place(trace);
+    let unknown = operands.iter().any(|x| x.unknown);
+    let place = with(operands.map(|x| x.place), Location::caller(), |trace, places| {
+        let mut values = [Value(0); N];
+        for ((to, x), place) in values.iter_mut().zip(&operands).zip(places) {
+            *to = x.value_in(trace, place);
         }
-        trace.builder.elementary(O::INFO.opcode, op.parameter(), &places[..operands.len()])
+        let value = trace.builder.elementary(O::INFO.opcode, op.parameter(), &values);
+        trace.at(value)
     });
-    Traced { value, id: id.0, stamp, rounded: false }
-}
-
-/// The stamp of the trace that constants go to, if one is being made.
-fn innermost() -> Option<u32> {
-    TRACES.with_borrow(|traces| traces.last().map(|trace| trace.stamp))
+    Traced { value, place, rounded: false, unknown }
 }
 
 impl Lift for Traced {
@@ -141,82 +115,88 @@ impl Lift for Traced {
     /// only.
     #[track_caller]
     fn primal(self) -> f64 {
+        let value = self.at_point().unwrap_or(self.value);
         if !self.is_constant() {
-            let same = self.decide(Traced::lift(self.value), Comparison::Equal);
+            let same = self.decide(Traced::lift(value), Comparison::Equal);
             if !same {
                 // A NaN is not equal to itself; that it is one is what is known.
                 self.decide(self, Comparison::Differ);
             }
         }
-        self.value
+        value
     }
 
+    #[track_caller]
     fn sample(self) -> Option<f64> {
-        let sampled = self.is_constant() || with(self.stamp, |trace| trace.sampled);
-        sampled.then_some(self.value)
+        self.at_point()
     }
 
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {
-        record(op, op.value(self.value), &[self])
+        record(op, op.value(self.value), [self])
     }
 
     #[track_caller]
     fn binary<O: Binary>(self, y: Self, op: O) -> Self {
-        record(op, op.value(self.value, y.value), &[self, y])
+        record(op, op.value(self.value, y.value), [self, y])
     }
 
     #[track_caller]
     fn ternary<O: Ternary>(self, y: Self, z: Self, op: O) -> Self {
-        record(op, op.value(self.value, y.value, z.value), &[self, y, z])
+        record(op, op.value(self.value, y.value, z.value), [self, y, z])
     }
 
     #[track_caller]
     fn compare(self, y: Self, comparison: Comparison) -> TracedMask {
         let outcome = comparison.holds(&self.value, &y.value);
-        let stamp = join(&[self, y]);
-        if stamp == NO_STAMP {
+        if self.is_constant() && y.is_constant() {
             return TracedMask::from(outcome);
         }
-        let id = with(stamp, |trace| {
-            let (x, y) = (self.place(trace), y.place(trace));
-            trace.builder.compare(comparison, x, y)
+        let places = [self.place, y.place];
+        let place = with(places, Location::caller(), |trace, [p, q]| {
+            let (x, y) = (self.value_in(trace, p), y.value_in(trace, q));
+            let value = trace.builder.compare(comparison, x, y);
+            trace.at(value)
         });
-        TracedMask { outcome, id: id.0, stamp }
+        TracedMask { outcome, place, unknown: self.unknown || y.unknown }
     }
 
     #[track_caller]
     fn choose(mask: TracedMask, x: Self, y: Self) -> Self {
         let chosen = if mask.outcome { x } else { y };
-        if mask.stamp == NO_STAMP {
+        if mask.place.is_constant() {
             return chosen;
         }
-        let of_mask = Traced { value: 0.0, id: 0, stamp: mask.stamp, rounded: false };
-        let stamp = join(&[x, y, of_mask]);
-        let id = with(stamp, |trace| {
-            let (x, y) = (x.place(trace), y.place(trace));
-            trace.builder.select(Value(mask.id), x, y)
+        let places = [mask.place, x.place, y.place];
+        let place = with(places, Location::caller(), |trace, [m, p, q]| {
+            let (x, y) = (x.value_in(trace, p), y.value_in(trace, q));
+            let value = trace.builder.select(m.value(), x, y);
+            trace.at(value)
         });
-        Traced { value: chosen.value, id: id.0, stamp, rounded: false }
+        let unknown = mask.unknown || x.unknown || y.unknown;
+        Traced { value: chosen.value, place, rounded: false, unknown }
     }
 
     /// With a point, the outcome is a guard of the function; without, there is none.
     #[track_caller]
     fn decide(self, y: Self, comparison: Comparison) -> bool {
-        let outcome = comparison.holds(&self.value, &y.value);
         let mask = self.compare(y, comparison);
-        if mask.stamp != NO_STAMP {
-            let at = Location::caller();
-            let sampled = with(mask.stamp, |trace| {
-                if trace.sampled {
-                    trace.builder.guard(Value(mask.id), outcome);
-                }
-                trace.sampled
-            });
-            if !sampled {
-                raise(Fault::TracedBranch { comparison, at });
-            }
+        if mask.place.is_constant() {
+            return mask.outcome;
         }
+        let at = Location::caller();
+        let so_far =
+            with([mask.place], at, |trace, [place]| match (trace.is_sampled(), trace.body) {
+                (false, true) => raise(Fault::BodyBranch { comparison, at }),
+                (false, false) => raise(Fault::TracedBranch { comparison, at }),
+                (true, _) if mask.unknown => trace.so_far(place.value()),
+                (true, _) => None,
+            });
+        let outcome = match so_far {
+            Some(recording) => evaluate(&recording, at) == 1.0,
+            None => mask.outcome,
+        };
+        with([mask.place], at, |trace, [place]| trace.builder.guard(place.value(), outcome));
         outcome
     }
 
@@ -248,7 +228,7 @@ impl fmt::Debug for Traced {
         if self.is_constant() {
             return write!(f, "{:?}", self.value);
         }
-        write!(f, "%{} ({:?})", self.id, self.value)
+        write!(f, "%{} ({:?})", self.place.id, self.value)
     }
 }
 
@@ -261,20 +241,36 @@ impl fmt::Display for Traced {
 /// The outcome of a comparison in a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedMask {
-    outcome: bool,
-    id: u32,
-    stamp: u32,
+    pub(crate) outcome: bool,
+    pub(crate) place: Place,
+    unknown: bool,
 }
 
 impl Mask for TracedMask {}
 
 impl From<bool> for TracedMask {
     fn from(outcome: bool) -> Self {
-        TracedMask { outcome, id: 0, stamp: NO_STAMP }
+        TracedMask { outcome, place: Place::NONE, unknown: false }
     }
 }
 
 impl TracedMask {
+    /// A value of a trace that is a truth value.
+    pub(crate) fn of(trace: &Trace, value: Value) -> Self {
+        match trace.builder.known_truth(value) {
+            Some(truth) => TracedMask::from(truth),
+            None => TracedMask { outcome: false, place: trace.at(value), unknown: true },
+        }
+    }
+
+    /// The value in a trace in which it has a place; a constant is added.
+    pub(crate) fn value_in(self, trace: &mut Trace, place: Place) -> Value {
+        match place.is_constant() {
+            true => trace.builder.truth(self.outcome),
+            false => place.value(),
+        }
+    }
+
     #[track_caller]
     fn combine(
         self,
@@ -282,27 +278,22 @@ impl TracedMask {
         outcome: bool,
         op: fn(&mut Builder, Value, Value) -> Value,
     ) -> TracedMask {
-        if self.stamp == NO_STAMP && other.stamp == NO_STAMP {
+        if self.place.is_constant() && other.place.is_constant() {
             return TracedMask::from(outcome);
         }
-        if self.stamp != NO_STAMP && other.stamp != NO_STAMP && self.stamp != other.stamp {
-            raise(Fault::MixedTraces { at: Location::caller() });
-        }
-        let stamp = self.stamp.max(other.stamp);
-        let id = with(stamp, |trace| {
-            let mut place = |mask: TracedMask| match mask.stamp {
-                NO_STAMP => trace.builder.truth(mask.outcome),
-                _ => Value(mask.id),
-            };
-            let (x, y) = (place(self), place(other));
-            op(&mut trace.builder, x, y)
+        let places = [self.place, other.place];
+        let place = with(places, Location::caller(), |trace, [p, q]| {
+            let (x, y) = (self.value_in(trace, p), other.value_in(trace, q));
+            let value = op(&mut trace.builder, x, y);
+            trace.at(value)
         });
-        TracedMask { outcome, id: id.0, stamp }
+        TracedMask { outcome, place, unknown: self.unknown || other.unknown }
     }
 }
 
 impl BitAnd for TracedMask {
     type Output = Self;
+    #[track_caller]
     fn bitand(self, other: Self) -> Self {
         self.combine(other, self.outcome && other.outcome, Builder::and)
     }
@@ -310,6 +301,7 @@ impl BitAnd for TracedMask {
 
 impl BitOr for TracedMask {
     type Output = Self;
+    #[track_caller]
     fn bitor(self, other: Self) -> Self {
         self.combine(other, self.outcome || other.outcome, Builder::or)
     }
@@ -317,42 +309,16 @@ impl BitOr for TracedMask {
 
 impl Not for TracedMask {
     type Output = Self;
+    #[track_caller]
     fn not(self) -> Self {
-        if self.stamp == NO_STAMP {
+        if self.place.is_constant() {
             return TracedMask::from(!self.outcome);
         }
-        let id = with(self.stamp, |trace| trace.builder.not(Value(self.id)));
-        TracedMask { outcome: !self.outcome, id: id.0, ..self }
-    }
-}
-
-/// Removes the trace however its making ends.
-struct Innermost {
-    stamp: u32,
-}
-
-impl Innermost {
-    fn begin(builder: Builder, sampled: bool, ty: Type) -> Self {
-        let stamp = loop {
-            let stamp = NEXT.fetch_add(1, Ordering::Relaxed);
-            if stamp != NO_STAMP {
-                break stamp;
-            }
-        };
-        TRACES.with_borrow_mut(|t| t.push(Trace { stamp, builder, sampled, ty }));
-        Innermost { stamp }
-    }
-
-    fn end(self) -> Option<Trace> {
-        let trace = TRACES.with_borrow_mut(Vec::pop);
-        std::mem::forget(self);
-        trace
-    }
-}
-
-impl Drop for Innermost {
-    fn drop(&mut self) {
-        TRACES.with_borrow_mut(|traces| traces.retain(|trace| trace.stamp != self.stamp));
+        let place = with([self.place], Location::caller(), |trace, [place]| {
+            let value = trace.builder.not(place.value());
+            trace.at(value)
+        });
+        TracedMask { outcome: !self.outcome, place, ..self }
     }
 }
 
@@ -370,12 +336,13 @@ impl Drop for Innermost {
 ///
 /// # Errors
 /// A branch, with its place, and what else the numbers raised.
+#[track_caller]
 pub fn trace(
     name: &str,
     inputs: usize,
     f: impl FnOnce(&[Traced]) -> Vec<Traced>,
 ) -> Result<Function, Fault> {
-    run(name, &vec![f64::NAN; inputs], false, f)
+    run(name, &vec![f64::NAN; inputs], None, f)
 }
 
 /// Traces a function at a point: branches go as they go there, and are guards of the function.
@@ -391,45 +358,68 @@ pub fn trace(
 ///
 /// # Errors
 /// What the numbers raised.
+#[track_caller]
 pub fn trace_at(
     name: &str,
     point: &[f64],
     f: impl FnOnce(&[Traced]) -> Vec<Traced>,
 ) -> Result<Function, Fault> {
-    run(name, point, true, f)
+    run(name, point, Some(point.into()), f)
 }
 
+#[track_caller]
 fn run(
     name: &str,
     point: &[f64],
-    sampled: bool,
+    sample: Option<Rc<[f64]>>,
     f: impl FnOnce(&[Traced]) -> Vec<Traced>,
 ) -> Result<Function, Fault> {
-    let innermost = Innermost::begin(Builder::new(name), sampled, Type::F64);
-    let stamp = innermost.stamp;
-    let inputs: Vec<Traced> = point
-        .iter()
-        .enumerate()
-        .map(|(k, value)| {
-            let id = with(stamp, |trace| trace.builder.param(format!("x{k}"), Type::F64));
-            Traced { value: *value, id: id.0, stamp, rounded: false }
+    let at = Location::caller();
+    let mut builder = Builder::new(name);
+    let params: Vec<Value> = (0..point.len())
+        .map(|k| {
+            let param = Param { name: format!("x{k}"), ty: Type::F64, linear: false };
+            builder.push_param(param)
         })
         .collect();
+    let innermost = Innermost::begin(builder, sample, Type::F64);
+    let stamp = innermost.stamp;
+    let number = |(id, value): (&Value, &f64)| {
+        let place = Place { id: id.0, stamp };
+        Traced { value: *value, place, rounded: false, unknown: false }
+    };
+    let inputs: Vec<Traced> = params.iter().zip(point).map(number).collect();
     let results = catch(|| {
         let results = f(&inputs);
         // A result of another trace is found out here.
-        let places = results.into_iter().map(|y| {
-            let of = if y.is_constant() { stamp } else { y.stamp };
-            if of != stamp {
-                raise(Fault::MixedTraces { at: Location::caller() });
-            }
-            with(stamp, |trace| y.place(trace))
-        });
-        places.collect::<Vec<Value>>()
+        results.into_iter().map(|y| own(stamp, y.place, at, |t, p| y.value_in(t, p))).collect()
     })?;
     match innermost.end() {
-        Some(trace) => Ok(trace.builder.finish(results)),
-        None => Err(Fault::MixedTraces { at: Location::caller() }),
+        Some((builder, _)) => Ok(builder.finish(results)),
+        None => Err(Fault::MixedTraces { at }),
+    }
+}
+
+/// Gives `f` the innermost trace, which must be the one with this stamp, with a value in it.
+pub(crate) fn own<R>(
+    stamp: u32,
+    place: Place,
+    at: &'static Location<'static>,
+    f: impl FnOnce(&mut Trace, Place) -> R,
+) -> R {
+    with([place], at, |trace, [place]| {
+        if trace.stamp != stamp {
+            raise(Fault::MixedTraces { at });
+        }
+        f(trace, place)
+    })
+}
+
+/// What a recording so far gives at its point.
+fn evaluate((function, point): &(Function, Rc<[f64]>), at: &'static Location<'static>) -> f64 {
+    match function.run(point) {
+        Ok(results) => results.first().copied().unwrap_or(f64::NAN),
+        Err(error) => raise(Fault::Misfit { what: error.to_string(), at }),
     }
 }
 
@@ -441,31 +431,28 @@ pub struct Numbers {
 
 impl Numbers {
     /// A value as a number.
+    #[track_caller]
     pub fn number(&self, value: Value) -> Traced {
-        let known = with(self.stamp, |trace| trace.builder.known(value));
-        match known {
-            // As a constant, so that rules see what vanishes.
-            Some(c) => Traced::fixed(c, false),
-            None => Traced { value: f64::NAN, id: value.0, stamp: self.stamp, rounded: false },
-        }
+        let place = Place { id: value.0, stamp: self.stamp };
+        own(self.stamp, place, Location::caller(), |trace, _| Traced::of(trace, value))
     }
 
     /// The value of a number.
+    #[track_caller]
     pub fn place(&self, number: Traced) -> Value {
-        with(self.stamp, |trace| number.place(trace))
+        own(self.stamp, number.place, Location::caller(), |t, p| number.value_in(t, p))
     }
 
     /// The value of a truth value.
+    #[track_caller]
     pub fn place_mask(&self, mask: TracedMask) -> Value {
-        with(self.stamp, |trace| match mask.stamp {
-            NO_STAMP => trace.builder.truth(mask.outcome),
-            _ => Value(mask.id),
-        })
+        own(self.stamp, mask.place, Location::caller(), |t, p| mask.value_in(t, p))
     }
 
     /// The function in the making. `f` must not operate on numbers.
+    #[track_caller]
     pub fn build<R>(&self, f: impl FnOnce(&mut Builder) -> R) -> R {
-        with(self.stamp, |trace| f(&mut trace.builder))
+        own(self.stamp, Place::NONE, Location::caller(), |trace, _| f(&mut trace.builder))
     }
 }
 
@@ -477,11 +464,11 @@ impl Builder {
     /// What the numbers raised; the function in the making is then lost.
     pub fn numbers<R>(&mut self, ty: Type, f: impl FnOnce(&Numbers) -> R) -> Result<R, Fault> {
         let builder = std::mem::replace(self, Builder::new(""));
-        let innermost = Innermost::begin(builder, false, ty);
+        let innermost = Innermost::begin(builder, None, ty);
         let numbers = Numbers { stamp: innermost.stamp };
         let result = catch(|| f(&numbers))?;
-        if let Some(trace) = innermost.end() {
-            *self = trace.builder;
+        if let Some((builder, _)) = innermost.end() {
+            *self = builder;
         }
         Ok(result)
     }

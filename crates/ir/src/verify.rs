@@ -187,6 +187,10 @@ impl Function {
             return wrong("only the first dimension can be unknown".to_string());
         }
         match op {
+            Op::Table(_) => match self.table(value) {
+                Some(table) if table.ty() == ty => {}
+                _ => return wrong(format!("the entries are no {ty}")),
+            },
             Op::Load => {
                 let (array, indices) = (operands[0], operands.len() - 1);
                 if indices > array.dims().len() || array.after(indices) != ty {

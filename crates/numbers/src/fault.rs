@@ -45,6 +45,26 @@ pub enum Fault {
         /// Where in the user's code.
         at: &'static Location<'static>,
     },
+    /// A branch in a body that is traced once for all its rounds.
+    #[error(
+        "{at}: `{}` decides a branch, but the body of a loop or branch is traced once for all its rounds; \
+         use `cond` or `select`",
+        .comparison.symbol()
+    )]
+    BodyBranch {
+        /// The comparison.
+        comparison: Comparison,
+        /// Where in the user's code.
+        at: &'static Location<'static>,
+    },
+    /// Traced values that do not fit together.
+    #[error("{at}: {what}")]
+    Misfit {
+        /// What does not fit, and what to do.
+        what: String,
+        /// Where in the user's code.
+        at: &'static Location<'static>,
+    },
     /// The plain value of a number that has none was asked for.
     #[error(
         "{at}: the value of a global sparsity tracer was asked for; use a local tracer at a sample \

@@ -26,7 +26,7 @@ fn carried(structure: &Structure) -> (usize, usize) {
 
 fn unused(b: &mut Builder, site: &Site<'_>) -> Option<Vec<Value>> {
     let structure = site.structure;
-    if matches!(structure, Structure::Red { .. } | Structure::Call { .. }) {
+    if matches!(structure, Structure::Red { .. }) || structure.is_named() {
         return None;
     }
     let (carries, first) = carried(structure);

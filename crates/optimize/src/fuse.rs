@@ -20,7 +20,7 @@ const TRIES: usize = 64;
 /// The function with producers in their consumers, in all bodies.
 pub(crate) fn fuse(f: &Function, tally: &mut Tally) -> Function {
     let f = rebuild(f, &mut |b, site| {
-        if matches!(site.structure, Structure::Call { .. }) {
+        if site.structure.is_named() {
             return None;
         }
         let inner = site.structure.with_bodies(|body| Arc::new(here(body, tally)));
@@ -196,7 +196,7 @@ fn consume(
         return producer.element(b, from, &indices, context).map(New::One);
     }
     let structure = f.structure(user)?;
-    if matches!(structure, Structure::Call { .. }) {
+    if structure.is_named() {
         return None;
     }
     let (own, _) = structure.own_params();

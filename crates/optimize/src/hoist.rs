@@ -32,7 +32,7 @@ fn runs(b: &Builder, site: &Site<'_>) -> bool {
 
 fn out_of(b: &mut Builder, site: &Site<'_>) -> Option<Vec<Value>> {
     let structure = site.structure;
-    if matches!(structure, Structure::If { .. } | Structure::Call { .. }) {
+    if matches!(structure, Structure::If { .. }) || structure.is_named() {
         return None;
     }
     let (own, _) = structure.own_params();

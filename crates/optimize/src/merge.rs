@@ -14,7 +14,7 @@ const MOST: usize = 64;
 /// The function with kernels over the same domain merged, in all bodies.
 pub(crate) fn merge(f: &Function, tally: &mut Tally) -> Function {
     let f = rebuild(f, &mut |b, site| {
-        if matches!(site.structure, Structure::Call { .. }) {
+        if site.structure.is_named() {
             return None;
         }
         let inner = site.structure.with_bodies(|body| Arc::new(here(body, tally)));

@@ -132,7 +132,7 @@ impl Rewriter<'_> {
     ) -> Vec<Value> {
         let inner = match structure {
             // What is called elsewhere, too, is left as it is.
-            Structure::Call { .. } => structure.clone(),
+            Structure::Call { .. } | Structure::Derive(_) => structure.clone(),
             other => {
                 let f = b.function();
                 let count = other.bodies().next().map_or(0, |body| body.params().len());

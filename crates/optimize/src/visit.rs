@@ -43,7 +43,7 @@ fn rebuild_in(f: &Function, inside: bool, change: &mut Change<'_>) -> Function {
         };
         let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
         let inner = match structure {
-            Structure::Call { .. } => structure.clone(),
+            Structure::Call { .. } | Structure::Derive(_) => structure.clone(),
             other => other.with_bodies(|body| Arc::new(rebuild_in(body, true, change))),
         };
         let site =

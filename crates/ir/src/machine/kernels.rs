@@ -6,14 +6,30 @@ use cotangent_numbers::Scalar;
 use cotangent_ops::Comparison;
 
 use super::{Code, Frame, LANES, Slots, UNDECIDED, fault, list, outcome, room};
-use crate::function::Function;
+use crate::function::{Function, Value};
 use crate::interpret::RunError;
 use crate::op::Integral;
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, by_kind};
 use crate::structure::Reducer;
+use crate::table::Entries;
 use crate::types::{Dim, Element, Type};
 
 impl Code<'_> {
+    /// The entries of a table.
+    pub(super) fn table<S: Scalar>(&self, value: Value) -> Slot<S> {
+        let len = self.function.ty(value).len().unwrap_or(0);
+        match self.function.table(value).map(|table| table.entries()) {
+            Some(Entries::Numbers(entries)) => {
+                let data = entries.iter().map(|bits| S::constant(f64::from_bits(*bits))).collect();
+                Slot::new::<Numbers<S>>(data, false, false, len)
+            }
+            Some(Entries::Integers(entries)) => {
+                Slot::new::<Integers<S>>(entries.clone(), false, false, len)
+            }
+            None => Slot::new::<Integers<S>>(Vec::new(), false, false, 0),
+        }
+    }
+
     fn domain(&self, dims: &[Dim]) -> Result<(Vec<usize>, usize), RunError> {
         let mut sizes = Vec::with_capacity(dims.len());
         for dim in dims {
