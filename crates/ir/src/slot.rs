@@ -184,7 +184,9 @@ impl<S: Scalar> Slot<S> {
                     let row = &list.data[element * lanes..(element + 1) * lanes];
                     data.extend(chosen.iter().map(|lane| row[*lane]));
                 }
-                K::<S>::many(List { data: Rc::new(data), varies: true, len: list.len })
+                // One lane alone has nothing to differ from: kernels in it make lanes of their own.
+                let varies = chosen.len() > 1;
+                K::<S>::many(List { data: Rc::new(data), varies, len: list.len })
             }
         })
     }
