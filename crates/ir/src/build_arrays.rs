@@ -182,7 +182,45 @@ impl Builder {
         if whole.index() < before {
             self.function.structures.pop();
         }
-        types.into_iter().zip(0..).map(|(ty, k)| self.intern(Op::Part(k), ty, &[whole])).collect()
+        let zeros = self.zeros(whole, types.len());
+        let mut parts = Vec::with_capacity(types.len());
+        for ((ty, k), zero) in types.into_iter().zip(0..).zip(zeros) {
+            parts.push(match zero {
+                // Zero wherever it comes from: seen to be, so that it counts as a tangent that is zero.
+                Some(zero) if !ty.dims().contains(&Dim::Any) => self.constant(zero, ty),
+                _ => self.intern(Op::Part(k), ty, &[whole]),
+            });
+        }
+        parts
+    }
+
+    /// By part: the zero that it is, if it is one whatever happens.
+    fn zeros(&self, whole: Value, parts: usize) -> Vec<Option<f64>> {
+        let Some(structure) = self.function.structure(whole) else { return vec![None; parts] };
+        let (_, handed) = structure.own_params();
+        let sums = matches!(structure, Structure::Red { reducer: Reducer::Sum, .. });
+        let zero = |body: &Function, k: usize| -> Option<f64> {
+            let mut value = *body.results().get(k)?;
+            while body.op(value) == Op::Fill {
+                value = body.operand(value, 0);
+            }
+            match body.op(value) {
+                Op::Constant(bits) => Some(f64::from_bits(bits)).filter(|c| *c == 0.0),
+                _ => None,
+            }
+        };
+        (0..parts)
+            .map(|k| match structure {
+                Structure::Red { .. } if !sums => None,
+                Structure::If { yes, no } => {
+                    let (a, b) = (zero(yes, k)?, zero(no, k)?);
+                    (a.to_bits() == b.to_bits()).then_some(a)
+                }
+                // A carry may be something else before the first round.
+                _ if k < handed => None,
+                other => zero(other.bodies().last()?, k),
+            })
+            .collect()
     }
 
     /// The dimension of what a loop stacks.
@@ -305,13 +343,34 @@ impl Builder {
     /// If there are fewer values than parameters.
     pub fn inline(&mut self, f: &Function, args: &[Value]) -> Vec<Value> {
         let mut copy = Copied::new(f.len());
+        // What is linear in a zero is zero, and must be seen to be: a product with it is linear no more.
+        let vanishing =
+            f.params().iter().zip(args).any(|(p, v)| p.linear && self.function.is_zero(*v));
+        let linear = if vanishing { f.linear_values().ok() } else { None };
         for value in f.values() {
             copy.value(self, f, value, args);
+            if let Some(linear) = &linear
+                && linear[value.index()]
+                && self.vanishes(f, value, linear, &copy)
+            {
+                let zero = self.constant(0.0, f.ty(value));
+                copy.set(value, zero);
+            }
         }
         for guard in f.guards() {
             self.guard(copy.of(guard.condition), guard.expected);
         }
         f.results().iter().map(|v| copy.of(*v)).collect()
+    }
+
+    /// Whether all that a linear value is linear in has become zero, and it has not been seen to be.
+    fn vanishes(&self, f: &Function, value: Value, linear: &[bool], copy: &Copied) -> bool {
+        if f.op(value).is_leaf() || f.ty(value).dims().contains(&Dim::Any) {
+            return false;
+        }
+        let whole = if matches!(f.op(value), Op::Part(_)) { f.operand(value, 0) } else { value };
+        let zero = |v: Value| copy.get(v).is_some_and(|v| self.function.is_zero(v));
+        !zero(value) && f.operands(whole).filter(|v| linear[v.index()]).all(zero)
     }
 
     /// An own function as a parameter list: one for each parameter of `f`.

@@ -295,3 +295,26 @@ fn a_target_goes_through_a_loop_beside_other_carries() {
     f.verify().unwrap();
     assert_eq!(f.run(&[1.0, 2.0, 3.0, 4.0]).unwrap(), [70.0, 80.0]);
 }
+
+/// A point that takes a branch alone runs the kernels in it over lanes of their own.
+#[test]
+fn a_kernel_in_a_branch_that_one_point_takes() {
+    let f = parse(
+        "fn @f(%x: [3]f64) -> [3]f64 {
+  %r = tab (%i < 3) {
+    %a = ld %x[%i]
+    %c = gt %a, 2.0
+    %b = if %c {
+      %s = red sum (%j < 4) { %t = cast %j : f64 %p = mul %t, %a yield %p }
+      yield %s
+    } else {
+      yield %a
+    }
+    yield %b
+  }
+  ret %r
+}",
+    )
+    .unwrap();
+    assert_eq!(f.run(&[1.0, 3.0, 2.0]).unwrap(), [1.0, 18.0, 2.0]);
+}

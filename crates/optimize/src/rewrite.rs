@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Dim, Element, Function, Op, Structure, Type, Value};
-use cotangent_ops::Opcode;
 
 use crate::pattern::{Pattern, Rule, build};
 use crate::range::{Range, of_body};
@@ -25,8 +24,9 @@ pub(crate) struct Rewriter<'t> {
     uses: Vec<u32>,
     /// By new value: whether it is linear.
     linear: Vec<bool>,
-    /// Parameters that are added to and not looked at: targets of an accumulation.
-    targets: std::ops::Range<usize>,
+    /// By parameter: whether it is added to and not looked at, as a target of an accumulation is, here or
+    /// around it.
+    targets: Vec<bool>,
     /// By new value: whether it is a target with something added.
     targeted: Vec<bool>,
     depth: usize,
@@ -36,14 +36,14 @@ pub(crate) struct Rewriter<'t> {
 
 /// The function with rules of algebra and of arrays applied to a fixpoint.
 pub(crate) fn algebra(f: &Function, tally: &mut Tally, strict: bool) -> Function {
-    rewrite(f, tally, vec![None; f.params().len()], 0..0, strict)
+    rewrite(f, tally, vec![None; f.params().len()], Vec::new(), strict)
 }
 
 fn rewrite(
     f: &Function,
     tally: &mut Tally,
     ranges: Vec<Range>,
-    targets: std::ops::Range<usize>,
+    targets: Vec<bool>,
     strict: bool,
 ) -> Function {
     let mut b = Builder::new(f.name());
@@ -75,15 +75,17 @@ fn rewrite(
                 }
                 continue;
             }
+            Op::Part(_) if vanishes(&b, f, value, &linear, &copies) => b.constant(0.0, f.ty(value)),
             Op::Part(k) => match copies.parts(f.operand(value, 0)) {
                 Some(parts) => parts[k as usize],
                 None => continue,
             },
             op => {
                 let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
-                match vanishes(&b, f, value, &linear, &operands) {
+                let new = rewriter.emit(&mut b, op, f.ty(value), &operands);
+                match !b.function().is_zero(new) && vanishes(&b, f, value, &linear, &copies) {
                     true => b.constant(0.0, f.ty(value)),
-                    false => rewriter.emit(&mut b, op, f.ty(value), &operands),
+                    false => new,
                 }
             }
         };
@@ -100,18 +102,15 @@ fn rewrite(
     finish(b, f, results)
 }
 
-/// Whether an operation is a product with a tangent that has turned out to be zero: then it is zero,
-/// whatever the coefficient is.
-fn vanishes(b: &Builder, f: &Function, value: Value, linear: &[bool], operands: &[Value]) -> bool {
-    let product = matches!(
-        f.op(value),
-        Op::Elementary(Opcode::Mul | Opcode::StrongMul | Opcode::Div | Opcode::Neg, _)
-    );
-    product
-        && linear[value.index()]
-        && f.operands(value)
-            .zip(operands)
-            .any(|(old, new)| linear[old.index()] && b.function().is_zero(*new))
+/// Whether an operation is linear in tangents that have all turned out to be zero: then it is zero,
+/// whatever the coefficients are.
+fn vanishes(b: &Builder, f: &Function, value: Value, linear: &[bool], copies: &Copied) -> bool {
+    if !linear[value.index()] || f.ty(value).dims().contains(&Dim::Any) {
+        return false;
+    }
+    let whole = if matches!(f.op(value), Op::Part(_)) { f.operand(value, 0) } else { value };
+    let zero = |v: Value| copies.get(v).is_some_and(|v| b.function().is_zero(v));
+    f.operands(whole).filter(|v| linear[v.index()]).all(zero)
 }
 
 /// The function with these results, and the derivative that was given with the old one.
@@ -137,10 +136,18 @@ impl Rewriter<'_> {
                 let f = b.function();
                 let count = other.bodies().next().map_or(0, |body| body.params().len());
                 let ranges = of_body(f, other, operands, &self.ranges, count);
-                let targets = match other {
+                let own = match other {
                     Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
                     _ => 0..0,
                 };
+                let mut targets: Vec<bool> = (0..count).map(|k| own.contains(&k)).collect();
+                for (operand, value) in operands.iter().enumerate() {
+                    if self.is_targeted(b.function(), *value)
+                        && let Some(k) = other.param_of(operand)
+                    {
+                        targets[k] = true;
+                    }
+                }
                 other.with_bodies(|body| {
                     let (ranges, targets) = (ranges.clone(), targets.clone());
                     Arc::new(rewrite(body, self.tally, ranges, targets, self.strict))
@@ -227,12 +234,12 @@ impl Rewriter<'_> {
 
     /// Whether a value of the new function is a target with something added.
     fn is_targeted(&mut self, f: &Function, value: Value) -> bool {
-        if self.targets.is_empty() {
+        if !self.targets.contains(&true) {
             return false;
         }
         for v in f.values().skip(self.targeted.len()).take_while(|v| *v <= value) {
             let targeted = match f.op(v) {
-                Op::Param(k) => self.targets.contains(&(k as usize)),
+                Op::Param(k) => self.targets[k as usize],
                 _ => f.operands(v).any(|o| self.targeted[o.index()]),
             };
             self.targeted.push(targeted);
