@@ -12,6 +12,22 @@
 //! # Ok::<(), cotangent_numbers::Fault>(())
 //! ```
 //!
+//! Loops stay loops: [`sum_over`], [`map_over`], [`fori`], [`while_`] and [`cond`] trace their closures once.
+//!
+//! ```
+//! use cotangent_ir::{IndexTable, sum_over, trace_arrays};
+//!
+//! let edges = IndexTable::shaped(&[3, 2], &[0, 1, 1, 2, 2, 0])?;
+//! let energy = trace_arrays("energy", &[&[3]], |x| {
+//!     sum_over(0..3, |e| {
+//!         let stretch = x[0].at(edges.at((e, 1))) - x[0].at(edges.at((e, 0)));
+//!         stretch * stretch
+//!     })
+//! })?;
+//! assert_eq!(energy.run(&[0.0, 1.0, 3.0]).unwrap(), [1.0 + 4.0 + 9.0]);
+//! # Ok::<(), cotangent_numbers::Fault>(())
+//! ```
+//!
 //! Values are pure and stand in one list, 16 bytes each; equal operations are one as they are built.
 //! What an operation means stands in the table of `cotangent-ops`, not here.
 

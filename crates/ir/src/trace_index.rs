@@ -366,9 +366,13 @@ impl TracedIndices {
     }
 
     /// How many elements there are.
-    #[allow(clippy::len_without_is_empty, reason = "as for arrays; a table is rarely empty")]
     pub fn len(self) -> usize {
         self.ty.len().unwrap_or(0)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
     }
 
     /// The sizes of its dimensions.

@@ -68,7 +68,7 @@ fn domains_have_several_dimensions_and_need_not_begin_at_zero() {
         let inner = sum_over((1..3, 2..5), |(i, j)| x.at((i, j)) * (i * 10 + j).to_number());
         let three = sum_over([0..2, 1..3, 0..2], |[i, j, k]| x.at([i + k, j]));
         let (i, j) = argmax_over((1..4, 1..5), |(i, j)| x.at((i, j)));
-        let [k] = argmin_over([2..4], |[i]| x.at((i, 0)));
+        let k = argmin_over(2..4, |i| x.at((i, 0)));
         (
             inner,
             three,
@@ -612,7 +612,7 @@ impl World for Plain<'_> {
         (0..n).map(f).reduce(|a, b| a + b).unwrap_or(0.0)
     }
     fn largest(&self, n: usize, f: &mut dyn FnMut(usize) -> f64) -> f64 {
-        (0..n).map(f).reduce(|a, b| Elementary::max(a, b)).unwrap_or(f64::NEG_INFINITY)
+        (0..n).map(f).reduce(Elementary::max).unwrap_or(f64::NEG_INFINITY)
     }
     fn rounds(&self, n: usize, init: f64, f: &mut dyn FnMut(usize, f64) -> f64) -> f64 {
         (0..n).fold(init, |s, i| f(i, s))

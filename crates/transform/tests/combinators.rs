@@ -168,7 +168,7 @@ fn a_recurrent_network() {
             state = (0..h)
                 .map(|k| (dot(&w[k * h..(k + 1) * h], &state) + inputs[i * h + k]).tanh())
                 .collect();
-            loss = loss + dot(&state, &state) * 0.5;
+            loss += dot(&state, &state) * 0.5;
         }
         loss + state.iter().copied().reduce(|a, b| a + b).unwrap()
     });
@@ -235,7 +235,7 @@ fn arrays_that_are_written_to_and_stacked() {
             let next = (i + 1) % n;
             let kept = y[next];
             y[next] = (y[i] * weights[i]).sin();
-            y[0] = y[0] + kept * 0.25;
+            y[0] += kept * 0.25;
         }
         let (mut s, mut dot) = (x[0], None);
         let mut product = None;
