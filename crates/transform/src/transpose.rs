@@ -75,7 +75,7 @@ pub(crate) struct Turner<'f> {
     /// By value: the cotangent that has come to it so far.
     pub(crate) of: Vec<Option<Value>>,
     /// Loops that are mixed: how they are turned around, found when their ordinary part was copied.
-    pub(crate) loops: Vec<Option<Turned>>,
+    pub(crate) loops: Vec<Option<Turned<'f>>>,
 }
 
 impl<'f> Turner<'f> {

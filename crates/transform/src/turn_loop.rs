@@ -9,25 +9,19 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Dim, Function, Integral, Op, Structure, Type, Value};
 
 use crate::error::TransformError;
-use crate::rewrite::zeros;
 use crate::strip::strip;
 use crate::transpose::Turner;
 
 /// How a loop of values and tangents is turned around.
-pub(crate) struct Turned {
-    /// From the cotangents of the tangents after a round to those before it.
-    body: Arc<Function>,
+pub(crate) struct Turned<'f> {
     /// How often it goes round.
     pub(crate) rounds: Value,
     /// Arrays that are put back, as the last round left them.
     restored: Vec<Value>,
-    /// What is handed to the body besides: kept values, captures.
+    /// What is handed to the way back besides: kept values, captures.
     captures: Vec<Value>,
-    /// Of the loop's parts: linear carries, and linear values that are stacked.
-    carries: Vec<usize>,
-    stacked: Vec<usize>,
-    /// The operands that are linear captures.
-    targets: Vec<usize>,
+    keep: Vec<Keep>,
+    parted: Loop<'f>,
 }
 
 /// How the value of a carry at the beginning of a round comes to the way back.
@@ -87,11 +81,13 @@ impl Loop<'_> {
     /// The way back: j counts up, i down. Its parameters: j; cotangents of the carries; sums for the
     /// captures; arrays that are put back; the number of rounds; what was kept; ordinary captures;
     /// cotangents of what was stacked.
+    /// `came` says to which of the stacked values something came back.
     fn back(
         &self,
         f: &Function,
         operands: &[Value],
         keep: &[Keep],
+        came: impl Fn(usize) -> bool,
     ) -> Result<Function, TransformError> {
         let body = self.body;
         let mut t = Builder::new("");
@@ -162,8 +158,9 @@ impl Loop<'_> {
                 args[k] = Some(t.add_param(body.params()[k].clone()));
             }
         }
-        let stacks: Vec<Value> = self
-            .linear_stacked
+        let stacked: Vec<usize> =
+            self.linear_stacked.iter().copied().filter(|k| came(*k)).collect();
+        let stacks: Vec<Value> = stacked
             .iter()
             .map(|k| {
                 let ty = body.ty(body.results()[*k]).within(&[self.dim]);
@@ -178,7 +175,7 @@ impl Loop<'_> {
                 turner.add(&mut t, result, *cotangent);
             }
         }
-        for (k, stack) in self.linear_stacked.iter().zip(&stacks) {
+        for (k, stack) in stacked.iter().zip(&stacks) {
             let result = body.results()[*k];
             let cotangent = t.load(*stack, &[i]);
             if turner.linear[result.index()] {
@@ -240,13 +237,13 @@ impl Loop<'_> {
     }
 }
 
-impl Turner<'_> {
+impl<'f> Turner<'f> {
     /// The ordinary part of a loop, which keeps what the way back needs; and the way back.
     pub(crate) fn copy_loop(
         &mut self,
         b: &mut Builder,
         value: Value,
-        structure: &Structure,
+        structure: &'f Structure,
     ) -> Result<(), TransformError> {
         let (Structure::For { carries, body } | Structure::While { carries, body, .. }) = structure
         else {
@@ -282,7 +279,7 @@ impl Turner<'_> {
             ordinary_stacked,
         };
         let all = vec![Keep::History; parted.ordinary_carries.len()];
-        let needed = parted.needed(&parted.back(self.f, &operands, &all)?);
+        let needed = parted.needed(&parted.back(self.f, &operands, &all, |_| true)?);
         let changes = parted.changes();
         let keep: Vec<Keep> = needed
             .iter()
@@ -293,23 +290,20 @@ impl Turner<'_> {
                 (true, false) => Keep::Undo,
             })
             .collect();
-        let back = parted.back(self.f, &operands, &keep)?;
-        self.write_loop(b, value, &parted, &keep, back, &operands, &parts)
+        self.write_loop(b, value, parted, keep, &operands, &parts)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "a loop taken apart")]
     fn write_loop(
         &mut self,
         b: &mut Builder,
         value: Value,
-        parted: &Loop<'_>,
-        keep: &[Keep],
-        back: Function,
+        parted: Loop<'f>,
+        keep: Vec<Keep>,
         operands: &[Value],
         parts: &[bool],
     ) -> Result<(), TransformError> {
         let (lead, count) = (parted.lead, parted.ordinary_carries.len());
-        let there = Arc::new(parted.there(keep));
+        let there = Arc::new(parted.there(&keep));
         let is_while = matches!(parted.structure, Structure::While { .. });
         let new = match parted.structure {
             Structure::While { condition, .. } => {
@@ -352,53 +346,41 @@ impl Turner<'_> {
         }
         captures.extend(of(Keep::Nothing).filter_map(|(at, _)| finals[at]));
         captures.extend(parted.captures.iter().map(|o| self.copies.of(operands[*o])));
-        self.loops[value.index()] = Some(Turned {
-            body: Arc::new(back),
-            rounds,
-            restored,
-            captures,
-            carries: parted.linear_carries.clone(),
-            stacked: parted.linear_stacked.clone(),
-            targets: parted.targets.clone(),
-        });
+        self.loops[value.index()] = Some(Turned { rounds, restored, captures, keep, parted });
         Ok(())
     }
 
     pub(crate) fn turn_loop(
         &mut self,
         b: &mut Builder,
-        value: Value,
-        turned: &Turned,
+        turned: &Turned<'_>,
         parts: &[Option<Value>],
         operands: &[Value],
     ) -> Result<(), TransformError> {
-        let Some(structure) = self.f.structure(value) else { return Ok(()) };
-        let lead = structure.lead();
+        let Loop { lead, linear_carries, linear_stacked, targets, .. } = &turned.parted;
         let mut all = vec![turned.rounds];
-        for k in &turned.carries {
+        for k in linear_carries {
             all.push(match parts[*k] {
                 Some(part) => self.or_zero(b, part)?,
                 None => self.zeros(b, operands[lead + k])?,
             });
         }
-        for o in &turned.targets {
+        for o in targets {
             all.push(self.or_zero(b, operands[*o])?);
         }
         all.extend(&turned.restored);
         all.extend(&turned.captures);
-        let types = turned.body.params();
-        let first = types.len() - turned.stacked.len();
-        for (at, k) in turned.stacked.iter().enumerate() {
-            let came = parts[*k].and_then(|part| self.came(b, part));
-            all.push(came.unwrap_or_else(|| zeros(b, types[first + at].ty, |_| turned.rounds)));
-        }
-        let carries = turned.carries.len() + turned.targets.len() + turned.restored.len();
-        let found = b.structure(Structure::For { carries, body: turned.body.clone() }, &all);
+        let came: Vec<Option<Value>> =
+            parts.iter().map(|part| part.and_then(|v| self.came(b, v))).collect();
+        all.extend(linear_stacked.iter().filter_map(|k| came[*k]));
+        let back = turned.parted.back(self.f, operands, &turned.keep, |k| came[k].is_some())?;
+        let carries = linear_carries.len() + targets.len() + turned.restored.len();
+        let found = b.structure(Structure::For { carries, body: Arc::new(back) }, &all);
         // The sums began with what had come so far, so they go first: a value may be both.
-        for (o, sum) in turned.targets.iter().zip(&found[turned.carries.len()..]) {
+        for (o, sum) in targets.iter().zip(&found[linear_carries.len()..]) {
             self.of[operands[*o].index()] = Some(*sum);
         }
-        for (k, cotangent) in turned.carries.iter().zip(&found) {
+        for (k, cotangent) in linear_carries.iter().zip(&found) {
             if self.linear[operands[lead + k].index()] {
                 self.add(b, operands[lead + k], *cotangent);
             }

@@ -71,7 +71,7 @@ impl Turner<'_> {
         }
         let operands: Vec<Value> = self.f.operands(value).collect();
         if let Some(turned) = self.loops[value.index()].take() {
-            return self.turn_loop(b, value, &turned, &parts, &operands);
+            return self.turn_loop(b, &turned, &parts, &operands);
         }
         let linear: Vec<bool> = operands.iter().map(|v| self.linear[v.index()]).collect();
         match structure {
