@@ -89,7 +89,9 @@ fn roles(
                     Some(v) if options.allows(Class::Reassoc) => {
                         Role::Reduced(Reducer::Sum, v, true)
                     }
-                    _ => Role::Stays,
+                    // From whatever it starts with, in its order.
+                    Some(_) => Role::Accumulated,
+                    None => Role::Stays,
                 }
             }
             Op::Elementary(Opcode::Mul, _) if ty.is_scalar() && first == Some(1.0) => {
