@@ -4,15 +4,17 @@ use std::rc::Rc;
 
 use cotangent_numbers::Scalar;
 
-use super::{Code, Frame, LANES, Slots, fault, list};
-use crate::function::Function;
+use super::unknown::{UNKNOWN, decided};
+use super::watch::At;
+use super::{Code, Frame, Machine, Slots, fault, list};
+use crate::function::{Function, Value};
 use crate::interpret::RunError;
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, by_kind};
 use crate::structure::Reducer;
 use crate::types::{Dim, Element, Type};
 
 impl Code<'_> {
-    fn domain(&self, dims: &[Dim]) -> Result<(Vec<usize>, usize), RunError> {
+    pub(super) fn domain(&self, dims: &[Dim]) -> Result<(Vec<usize>, usize), RunError> {
         let mut sizes = Vec::with_capacity(dims.len());
         for dim in dims {
             match dim {
@@ -33,41 +35,39 @@ impl Code<'_> {
     /// around it, points come one after the other.
     fn points<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
         dims: &[Dim],
         captures: &[Option<Slot<S>>],
         lanes: usize,
-        mut each: impl FnMut(usize, usize, Slots<S>) -> Result<(), RunError>,
+        mut each: impl FnMut(usize, usize, &[Slot<S>]) -> Result<(), RunError>,
     ) -> Result<usize, RunError> {
         let (sizes, points) = self.domain(dims)?;
-        let block = if lanes > 1 { 1 } else { LANES };
+        let block = if lanes > 1 { 1 } else { machine.block };
         let mut frame = Frame::new(code.function);
         let mut first = 0;
         while first < points {
             let count = block.min(points - first);
             let width = if lanes > 1 { lanes } else { count };
             let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(dims.len() + captures.len());
-            let mut inner = points;
-            for size in &sizes {
-                inner /= size;
-                let index = |point: usize| ((point / inner) % size) as i64;
-                args.push(Some(match (lanes, count) {
-                    (1, 2..) => {
-                        let data = (first..first + count).map(index).collect();
-                        Slot::new::<Integers<S>>(data, true, true, 1)
-                    }
-                    _ => Slot::Integer(index(first)),
-                }));
-            }
+            args.extend(indices(&sizes, points, first, if lanes > 1 { 1 } else { count }));
             args.extend(captures.iter().cloned());
-            each(first, count, code.run(&mut frame, args, width)?)?;
+            machine.enter(self.function, value, 0, At::Points(first, count, &sizes));
+            let results = code.run(machine, &mut frame, args, width)?;
+            machine.leave();
+            each(first, count, &results)?;
+            results.into_iter().for_each(|slot| machine.recycle(slot));
             first += count;
         }
         Ok(points)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
     pub(super) fn tab<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
         dims: &[Dim],
         body: &Function,
@@ -87,7 +87,7 @@ impl Code<'_> {
                 _ => Integers::<S>::many(list(0, total, lanes)),
             });
         }
-        self.points(code, dims, captures, lanes, |first, count, results| {
+        self.points(machine, value, code, dims, captures, lanes, |first, count, results| {
             for ((result, into), ty) in results.iter().zip(&mut all).zip(&types) {
                 let len = result.len();
                 by_kind!(result, K => {
@@ -115,11 +115,13 @@ impl Code<'_> {
         Ok(all)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
     pub(super) fn red<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
-        dims: &[Dim],
-        reducer: Reducer,
+        (dims, reducer): (&[Dim], Reducer),
         body: &Function,
         captures: &[Option<Slot<S>>],
         lanes: usize,
@@ -129,6 +131,7 @@ impl Code<'_> {
             return fault(self.function, format!("the size of {ty} is not known"));
         };
         let whole = ty.is_float();
+        let open = S::unknown().is_some();
         let (mut numbers, mut integers): (Vec<S>, Vec<i64>) = match (whole, reducer) {
             (true, Reducer::Sum) => (vec![S::zero(); len * lanes], Vec::new()),
             (true, Reducer::Product) => (vec![S::one(); len * lanes], Vec::new()),
@@ -137,56 +140,66 @@ impl Code<'_> {
             }
             (true, _) => (vec![S::constant(f64::INFINITY); lanes], vec![0; lanes]),
             (false, Reducer::Product) => (Vec::new(), vec![1; lanes]),
-            (false, Reducer::Max) => (Vec::new(), vec![i64::MIN; lanes]),
+            (false, Reducer::Max) => {
+                (Vec::new(), vec![if open { -i64::MAX } else { i64::MIN }; lanes])
+            }
             (false, Reducer::Min) => (Vec::new(), vec![i64::MAX; lanes]),
             (false, _) => (Vec::new(), vec![0; len * lanes]),
         };
-        let points = self.points(code, dims, captures, lanes, |first, count, results| {
-            let Some(result) = results.first() else { return Ok(()) };
-            let width = if lanes > 1 { lanes } else { count };
-            for point in 0..count {
-                for lane in 0..lanes {
-                    let at = if lanes > 1 { lane } else { point };
-                    if !whole {
-                        let from = result.view::<Integers<S>>(ty.is_scalar(), width);
-                        for e in 0..len {
-                            let total = &mut integers[e * lanes + lane];
-                            let x = from.at(e, at);
-                            *total = match reducer {
-                                Reducer::Product => total.wrapping_mul(x),
-                                Reducer::Max => (*total).max(x),
-                                Reducer::Min => (*total).min(x),
-                                _ => total.wrapping_add(x),
-                            };
+        let points =
+            self.points(machine, value, code, dims, captures, lanes, |first, count, results| {
+                let Some(result) = results.first() else { return Ok(()) };
+                let width = if lanes > 1 { lanes } else { count };
+                for point in 0..count {
+                    for lane in 0..lanes {
+                        let at = if lanes > 1 { lane } else { point };
+                        if !whole {
+                            let from = result.view::<Integers<S>>(ty.is_scalar(), width);
+                            for e in 0..len {
+                                let total = &mut integers[e * lanes + lane];
+                                let x = from.at(e, at);
+                                *total = match reducer {
+                                    _ if open && (x == UNKNOWN || *total == UNKNOWN) => UNKNOWN,
+                                    Reducer::Product => total.wrapping_mul(x),
+                                    Reducer::Max => (*total).max(x),
+                                    Reducer::Min => (*total).min(x),
+                                    _ => total.wrapping_add(x),
+                                };
+                            }
+                            continue;
                         }
-                        continue;
-                    }
-                    let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
-                    for e in 0..len {
-                        let total = &mut numbers[e * lanes + lane];
-                        let x = from.at(e, at);
-                        match reducer {
-                            // The first one is taken as it is: a sum of one is that one, to the bit.
-                            _ if first + point == 0 => *total = x,
-                            Reducer::Sum => *total += x,
-                            Reducer::Product => *total *= x,
-                            Reducer::Max => *total = total.max(x),
-                            Reducer::Min => *total = total.min(x),
-                            Reducer::ArgMax | Reducer::ArgMin => {
-                                let (new, old) = (x.value(), total.value());
-                                let better =
-                                    if reducer == Reducer::ArgMax { new > old } else { new < old };
-                                if better {
-                                    *total = x;
-                                    integers[lane] = (first + point) as i64;
+                        let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
+                        for e in 0..len {
+                            let total = &mut numbers[e * lanes + lane];
+                            let x = from.at(e, at);
+                            match reducer {
+                                // The first one is taken as it is: a sum of one is that one, to the bit.
+                                _ if first + point == 0 => *total = x,
+                                Reducer::Sum => *total += x,
+                                Reducer::Product => *total *= x,
+                                Reducer::Max => *total = total.max(x),
+                                Reducer::Min => *total = total.min(x),
+                                Reducer::ArgMax | Reducer::ArgMin => {
+                                    let both = decided(x).zip(decided(*total));
+                                    let better = both.map(|(new, old)| match reducer {
+                                        Reducer::ArgMax => new > old,
+                                        _ => new < old,
+                                    });
+                                    if better.is_none() {
+                                        // Any of the points, and nothing is known of the best.
+                                        integers[lane] = UNKNOWN;
+                                        *total = S::unknown().unwrap_or(x);
+                                    } else if better == Some(true) {
+                                        *total = x;
+                                        integers[lane] = (first + point) as i64;
+                                    }
                                 }
                             }
                         }
                     }
                 }
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })?;
         if points == 0 && matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
             return fault(self.function, format!("`red {}` of no point", reducer.name()));
         }
@@ -196,30 +209,30 @@ impl Code<'_> {
             false => Slot::new::<Integers<S>>(integers, ty.is_scalar(), varies, len),
         }])
     }
+}
 
-    pub(super) fn acc<S: Scalar>(
-        &self,
-        code: &Code<'_>,
-        dims: &[Dim],
-        targets: Vec<Option<Slot<S>>>,
-        captures: &[Option<Slot<S>>],
-        lanes: usize,
-    ) -> Result<Slots<S>, RunError> {
-        // Point by point: each adds to what the one before left.
-        let (sizes, points) = self.domain(dims)?;
-        let mut frame = Frame::new(code.function);
-        let mut targets = targets;
-        for point in 0..points {
-            let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(code.function.params().len());
-            let mut inner = points;
-            for size in &sizes {
-                inner /= size;
-                args.push(Some(Slot::Integer(((point / inner) % size) as i64)));
-            }
-            args.append(&mut targets);
-            args.extend(captures.iter().cloned());
-            targets = code.run(&mut frame, args, lanes)?.into_iter().map(Some).collect();
+/// The indices of points of a domain, as arguments of a body.
+pub(super) fn indices<S: Scalar>(
+    sizes: &[usize],
+    points: usize,
+    first: usize,
+    count: usize,
+) -> impl Iterator<Item = Option<Slot<S>>> {
+    let mut inner = points;
+    sizes.iter().map(move |size| {
+        inner /= size;
+        let (mut index, mut rest) = ((first / inner) % size, inner - first % inner);
+        if count == 1 {
+            return Some(Slot::Integer(index as i64));
         }
-        Ok(targets.into_iter().flatten().collect())
-    }
+        let mut data = Vec::with_capacity(count);
+        for _ in 0..count {
+            data.push(index as i64);
+            rest -= 1;
+            if rest == 0 {
+                (index, rest) = (if index + 1 == *size { 0 } else { index + 1 }, inner);
+            }
+        }
+        Some(Slot::new::<Integers<S>>(data, true, true, 1))
+    })
 }
