@@ -192,7 +192,7 @@ impl<'w, S: Scalar> Machine<'w, S> {
     }
 
     /// Keeps the buffer of a value that is used no more.
-    fn recycle(&mut self, slot: Slot<S>) {
+    pub(crate) fn recycle(&mut self, slot: Slot<S>) {
         fn keep<T>(spare: &mut Vec<Rc<Vec<T>>>, mut data: Rc<Vec<T>>) {
             if spare.len() < SPARE && Rc::get_mut(&mut data).is_some() {
                 spare.push(data);
@@ -218,9 +218,9 @@ impl<'w, S: Scalar> Machine<'w, S> {
         data
     }
 
-    fn enter(&mut self, f: &Function, value: Value, body: usize, at: At<'_>) {
+    fn enter(&mut self, f: &Function, value: Value, body: usize, at: At<'_>, lanes: usize) {
         if let Some(watcher) = &mut self.watcher {
-            watcher.enter(f, value, body, at);
+            watcher.enter(f, value, body, at, lanes);
         }
     }
 
@@ -366,6 +366,9 @@ impl Code<'_> {
         if let Some(watcher) = &mut machine.watcher {
             let f = self.function;
             watcher.operation(&Seen { function: f, value, operands: &seen, result: &shown, lanes });
+            if watcher.is_done() {
+                return fault(f, "what was looked for has been found".to_string());
+            }
         }
         Ok(result)
     }
@@ -407,7 +410,7 @@ impl Code<'_> {
             Structure::Call { .. } => {
                 let code = &bodies[0];
                 let mut frame = Frame::new(code.function);
-                machine.enter(f, value, 0, At::Once);
+                machine.enter(f, value, 0, At::Once, lanes);
                 let results = code.run(machine, &mut frame, operands, lanes)?;
                 machine.leave();
                 if machine.guarded {

@@ -85,7 +85,8 @@ impl Code<'_> {
             let own = targets.len();
             args.append(&mut targets);
             args.extend(captures.iter().cloned());
-            machine.enter(self.function, value, 0, At::Points(first, count, &sizes));
+            let at = At::Points(first, &sizes);
+            machine.enter(self.function, value, 0, at, count * lanes);
             targets = match &code.split {
                 Some(split) if count > 1 => {
                     let targets = args.splice(sizes.len()..sizes.len() + own, vec![None; own]);

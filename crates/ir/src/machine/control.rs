@@ -63,7 +63,8 @@ impl<S: Scalar> Part<'_, S> {
         let own = usize::from(index.is_some());
         let mut args: Args<S> = Vec::with_capacity(own + carries.len() + self.captures.len());
         args.extend(index.map(|i| Some(Slot::Integer(i))));
-        machine.enter(self.outer.function, self.value, self.body, at);
+        let lanes = chosen.map_or(self.lanes, <[usize]>::len);
+        machine.enter(self.outer.function, self.value, self.body, at, lanes);
         let results = match chosen {
             None => {
                 args.extend(carries);

@@ -41,7 +41,7 @@ impl Code<'_> {
         dims: &[Dim],
         captures: &[Option<Slot<S>>],
         lanes: usize,
-        mut each: impl FnMut(usize, usize, &[Slot<S>]) -> Result<(), RunError>,
+        mut each: impl FnMut(&mut Machine<'_, S>, usize, usize, &[Slot<S>]) -> Result<(), RunError>,
     ) -> Result<usize, RunError> {
         let (sizes, points) = self.domain(dims)?;
         let block = if lanes > 1 { 1 } else { machine.block };
@@ -53,10 +53,11 @@ impl Code<'_> {
             let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(dims.len() + captures.len());
             args.extend(indices(&sizes, points, first, if lanes > 1 { 1 } else { count }));
             args.extend(captures.iter().cloned());
-            machine.enter(self.function, value, 0, At::Points(first, count, &sizes));
+            let at = At::Points(first, &sizes);
+            machine.enter(self.function, value, 0, at, width);
             let results = code.run(machine, &mut frame, args, width)?;
+            each(machine, first, count, &results)?;
             machine.leave();
-            each(first, count, &results)?;
             results.into_iter().for_each(|slot| machine.recycle(slot));
             first += count;
         }
@@ -87,7 +88,7 @@ impl Code<'_> {
                 _ => Integers::<S>::many(list(0, total, lanes)),
             });
         }
-        self.points(machine, value, code, dims, captures, lanes, |first, count, results| {
+        self.points(machine, value, code, dims, captures, lanes, |_, first, count, results| {
             for ((result, into), ty) in results.iter().zip(&mut all).zip(&types) {
                 let len = result.len();
                 by_kind!(result, K => {
@@ -146,60 +147,72 @@ impl Code<'_> {
             (false, Reducer::Min) => (Vec::new(), vec![i64::MAX; lanes]),
             (false, _) => (Vec::new(), vec![0; len * lanes]),
         };
-        let points =
-            self.points(machine, value, code, dims, captures, lanes, |first, count, results| {
+        let f = self.function;
+        let each =
+            |machine: &mut Machine<'_, S>, first: usize, count: usize, results: &[Slot<S>]| {
                 let Some(result) = results.first() else { return Ok(()) };
                 let width = if lanes > 1 { lanes } else { count };
-                for point in 0..count {
-                    for lane in 0..lanes {
-                        let at = if lanes > 1 { lane } else { point };
-                        if !whole {
-                            let from = result.view::<Integers<S>>(ty.is_scalar(), width);
-                            for e in 0..len {
-                                let total = &mut integers[e * lanes + lane];
-                                let x = from.at(e, at);
-                                *total = match reducer {
-                                    _ if open && (x == UNKNOWN || *total == UNKNOWN) => UNKNOWN,
-                                    Reducer::Product => total.wrapping_mul(x),
-                                    Reducer::Max => (*total).max(x),
-                                    Reducer::Min => (*total).min(x),
-                                    _ => total.wrapping_add(x),
-                                };
-                            }
-                            continue;
-                        }
-                        let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
+                let all = (0..count).flat_map(|p| (0..lanes).map(move |lane| (p, lane)));
+                if !whole {
+                    let from = result.view::<Integers<S>>(ty.is_scalar(), width);
+                    for (point, lane) in all {
                         for e in 0..len {
-                            let total = &mut numbers[e * lanes + lane];
-                            let x = from.at(e, at);
-                            match reducer {
-                                // The first one is taken as it is: a sum of one is that one, to the bit.
-                                _ if first + point == 0 => *total = x,
-                                Reducer::Sum => *total += x,
-                                Reducer::Product => *total *= x,
-                                Reducer::Max => *total = total.max(x),
-                                Reducer::Min => *total = total.min(x),
-                                Reducer::ArgMax | Reducer::ArgMin => {
-                                    let both = decided(x).zip(decided(*total));
-                                    let better = both.map(|(new, old)| match reducer {
-                                        Reducer::ArgMax => new > old,
-                                        _ => new < old,
-                                    });
-                                    if better.is_none() {
-                                        // Any of the points, and nothing is known of the best.
+                            let total = &mut integers[e * lanes + lane];
+                            let x = from.at(e, if lanes > 1 { lane } else { point });
+                            *total = match reducer {
+                                _ if open && (x == UNKNOWN || *total == UNKNOWN) => UNKNOWN,
+                                Reducer::Product => total.wrapping_mul(x),
+                                Reducer::Max => (*total).max(x),
+                                Reducer::Min => (*total).min(x),
+                                _ => total.wrapping_add(x),
+                            };
+                        }
+                    }
+                    return Ok(());
+                }
+                let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
+                for (point, lane) in all {
+                    for e in 0..len {
+                        let total = &mut numbers[e * lanes + lane];
+                        let x = from.at(e, if lanes > 1 { lane } else { point });
+                        let before = *total;
+                        match reducer {
+                            // The first one is taken as it is: a sum of one is that one, to the bit.
+                            _ if first + point == 0 => {
+                                *total = x;
+                                continue;
+                            }
+                            Reducer::Sum => *total += x,
+                            Reducer::Product => *total *= x,
+                            Reducer::Max => *total = total.max(x),
+                            Reducer::Min => *total = total.min(x),
+                            Reducer::ArgMax | Reducer::ArgMin => {
+                                let both = decided(x).zip(decided(*total));
+                                match both.map(|(new, old)| match reducer {
+                                    Reducer::ArgMax => new > old,
+                                    _ => new < old,
+                                }) {
+                                    // Any of the points, and nothing is known of the best.
+                                    None => {
                                         integers[lane] = UNKNOWN;
                                         *total = S::unknown().unwrap_or(x);
-                                    } else if better == Some(true) {
+                                    }
+                                    Some(true) => {
                                         *total = x;
                                         integers[lane] = (first + point) as i64;
                                     }
+                                    Some(false) => {}
                                 }
                             }
+                        }
+                        if let Some(watcher) = &mut machine.watcher {
+                            watcher.reduced(f, value, [before, x, *total]);
                         }
                     }
                 }
                 Ok(())
-            })?;
+            };
+        let points = self.points(machine, value, code, dims, captures, lanes, each)?;
         if points == 0 && matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
             return fault(self.function, format!("`red {}` of no point", reducer.name()));
         }

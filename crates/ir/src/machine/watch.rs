@@ -23,8 +23,8 @@ pub(crate) enum At<'a> {
     Once,
     /// A round of a loop.
     Round(i64),
-    /// Points of a domain: the first of them, how many, and the sizes.
-    Points(usize, usize, &'a [usize]),
+    /// Points of a domain: the first of them, and the sizes.
+    Points(usize, &'a [usize]),
 }
 
 /// Somebody who looks on.
@@ -35,9 +35,17 @@ pub(crate) trait Watcher<S: Scalar> {
     /// An operation with a body has been run.
     fn structure(&mut self, f: &Function, value: Value, parts: &[Slot<S>], lanes: usize);
 
-    /// A body is about to run.
-    fn enter(&mut self, f: &Function, value: Value, body: usize, at: At<'_>);
+    /// A reduction has gone on by one point: what it was, what came, what it is.
+    fn reduced(&mut self, f: &Function, value: Value, step: [S; 3]);
+
+    /// A body is about to run for so many lanes.
+    fn enter(&mut self, f: &Function, value: Value, body: usize, at: At<'_>, lanes: usize);
 
     /// It has run.
     fn leave(&mut self);
+
+    /// Whether enough has been seen.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
