@@ -1,3 +1,4 @@
+#![allow(unreachable_pub, reason = "shared by several tests")]
 //! Random programs in text: arrays, kernels, loops, branches, calls, indices that the inputs decide.
 
 use std::fmt::Write;
@@ -273,7 +274,7 @@ pub fn program(seed: u64) -> Function {
     );
     match parse_all(&text) {
         Ok(all) => match all.into_iter().find(|f| f.name() == "f") {
-            Some(f) => f,
+            Some(f) => (*f).clone(),
             None => panic!("no @f in\n{text}"),
         },
         Err(error) => panic!("{error}\n{text}"),
