@@ -134,7 +134,7 @@ fn explained_programs_are_the_same_programs() {
         let f = program(seed);
         let x = point(&mut fastrand::Rng::with_seed(seed));
         let Ok(text) = explain(&f, &x) else { continue };
-        assert_eq!(parse(&text).unwrap(), f, "seed {seed}\n{text}");
+        assert_eq!(parse(&text).unwrap().to_string(), f.to_string(), "seed {seed}\n{text}");
         let results = f.run(&x).unwrap();
         assert!(text.contains(&format!("{:?}", results[0])), "seed {seed}\n{text}");
     }

@@ -3,6 +3,7 @@
 use crate::function::Function;
 use crate::interpret::RunError;
 use crate::machine::Machine;
+use crate::structure::Structure;
 use crate::trace::{Traced, trace};
 use cotangent_numbers::Fault;
 
@@ -84,5 +85,5 @@ pub fn unrolled(f: &Function) -> Result<Function, UnrollError> {
 }
 
 fn has_guards(f: &Function) -> bool {
-    !f.guards().is_empty() || f.structures.iter().flat_map(|s| s.bodies()).any(|b| has_guards(b))
+    !f.guards().is_empty() || f.structures.iter().flat_map(Structure::bodies).any(|b| has_guards(b))
 }

@@ -346,7 +346,8 @@ impl Code<'_> {
             Some(_) => Dim::Any,
             None => self.function.stack_dim(part.value),
         };
-        if !rows.is_empty() && !(machine.summary && bound == Dim::Any) {
+        let kept = machine.summary && bound == Dim::Any;
+        if !rows.is_empty() && !kept {
             let what = "how many values a loop stacks depends on a comparison that is not decided";
             return fault(self.function, what.to_string());
         }

@@ -147,7 +147,7 @@ impl Code<'_> {
                     let mut order: Vec<i64> = (0..len as i64).collect();
                     match keys {
                         Some(keys) => {
-                            order.sort_by(|a, b| keys[*a as usize].total_cmp(&keys[*b as usize]))
+                            order.sort_by(|a, b| keys[*a as usize].total_cmp(&keys[*b as usize]));
                         }
                         // Any order, unless there is one only.
                         None if len > 1 => order.fill(UNKNOWN),

@@ -33,6 +33,7 @@ impl Code<'_> {
 
     /// The results of a body at all points of a domain, a block of points at a time. With several lanes
     /// around it, points come one after the other.
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
     fn points<S: Scalar>(
         &self,
         machine: &mut Machine<'_, S>,
