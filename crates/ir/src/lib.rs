@@ -18,6 +18,7 @@
 mod build;
 mod build_arrays;
 mod derive;
+mod domains;
 mod function;
 mod interpret;
 mod lex;
@@ -41,6 +42,11 @@ mod verify_structure;
 pub use build::{Builder, is_commutative};
 pub use build_arrays::Copied;
 pub use derive::{Activity, Derive, Mode};
+pub use domains::{
+    Batch, ContractError, Contracted, Counts, Enclosure, Found, Hunted, UnrollError, Within,
+    contract, count, explain, hessian_pattern, hunt, jacobian_pattern, local_hessian_pattern,
+    local_jacobian_pattern, roots, unrolled,
+};
 pub use function::{Function, Guard, Param, Value};
 pub use interpret::{Room, RunError};
 pub use op::{Integral, Op, takes_parameter};
