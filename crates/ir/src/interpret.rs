@@ -5,7 +5,8 @@ use cotangent_numbers::{Fault, Scalar};
 use cotangent_ops::{Binary, Comparison, Elementary, Opcode, Ternary, Unary, Visitor};
 
 use crate::function::{Function, Value};
-use crate::machine::{Code, Frame};
+use crate::machine::unknown::{UNKNOWN, decided};
+use crate::machine::{Code, Frame, Machine};
 use crate::op::Op;
 use crate::slot::{Integers, Numbers, Slot, Truths};
 use crate::types::{Element, Type};
@@ -124,35 +125,98 @@ impl Function {
     /// A run of a function with arrays, integers or bodies: arrays as the numbers they are made of, row by
     /// row; integers and truth values as numbers, too.
     fn run_structured<S: Scalar>(&self, x: &[S]) -> Result<Vec<S>, RunError> {
-        let function = || self.name().to_string();
-        let Some(expected) = self.inputs() else {
-            let symbol = self.symbols().first().map_or("?", |s| s).to_string();
-            return Err(RunError::Symbol { function: function(), symbol });
-        };
-        if expected != x.len() {
-            return Err(RunError::Arguments { function: function(), expected, found: x.len() });
-        }
+        self.run_on(&mut Machine::new(), x)
+    }
+
+    /// A run on a machine that is there already.
+    pub(crate) fn run_on<S: Scalar>(
+        &self,
+        machine: &mut Machine<'_, S>,
+        x: &[S],
+    ) -> Result<Vec<S>, RunError> {
+        self.check_inputs(x.len(), 1)?;
         catch(|| {
-            let mut rest = x;
-            let mut args = Vec::with_capacity(self.params().len());
-            for param in self.params() {
-                let (own, after) = rest.split_at(param.ty.len().unwrap_or(0));
-                rest = after;
-                args.push(Some(given(param.ty, own).ok_or_else(|| {
-                    let what = format!("%{} is {}, which was not given", param.name, param.ty);
-                    RunError::Value { function: format!("@{}", function()), what }
-                })?));
-            }
             let code = Code::new(self);
             let mut frame = Frame::new(self);
-            let results = code.run(&mut frame, args, 1)?;
-            code.check_guards(&frame)?;
+            let args = self.arguments(x, 1)?;
+            let results = code.run(machine, &mut frame, args, 1)?;
+            if machine.guarded {
+                code.check_guards(&frame)?;
+            }
             let mut numbers = Vec::new();
             for (slot, value) in results.iter().zip(self.results()) {
-                flatten(slot, self.ty(*value).is_scalar(), &mut numbers);
+                self.flatten(machine, slot, self.ty(*value).is_scalar(), &mut numbers)?;
             }
             Ok(numbers)
         })?
+    }
+
+    /// The numbers that a result is made of.
+    fn flatten<S: Scalar>(
+        &self,
+        machine: &Machine<'_, S>,
+        slot: &Slot<S>,
+        scalar: bool,
+        numbers: &mut Vec<S>,
+    ) -> Result<(), RunError> {
+        let len = slot.len();
+        match slot {
+            Slot::Number(_) | Slot::Numbers(_) => {
+                let x = slot.view::<Numbers<S>>(scalar, 1);
+                numbers.extend((0..len).map(|e| x.at(e, 0)));
+            }
+            Slot::Integer(_) | Slot::Integers(_) => {
+                let x = slot.view::<Integers<S>>(scalar, 1);
+                for e in 0..len {
+                    numbers.push(machine.shown(self, x.at(e, 0))?);
+                }
+            }
+            Slot::Truth(_) | Slot::Truths(_) => {
+                let x = slot.view::<Truths<S>>(scalar, 1);
+                numbers.extend((0..len).map(|e| S::select(x.at(e, 0), S::one(), S::zero())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether so many numbers are those of so many points.
+    pub(crate) fn check_inputs(&self, found: usize, points: usize) -> Result<usize, RunError> {
+        let function = || self.name().to_string();
+        let Some(each) = self.inputs() else {
+            let symbol = self.symbols().first().map_or("?", |s| s).to_string();
+            return Err(RunError::Symbol { function: function(), symbol });
+        };
+        match each.checked_mul(points) {
+            Some(expected) if expected == found => Ok(each),
+            expected => {
+                let expected = expected.unwrap_or(usize::MAX);
+                Err(RunError::Arguments { function: function(), expected, found })
+            }
+        }
+    }
+
+    /// The arguments of some lanes, from the numbers of one after the other.
+    pub(crate) fn arguments<S: Scalar>(
+        &self,
+        x: &[S],
+        lanes: usize,
+    ) -> Result<Vec<Option<Slot<S>>>, RunError> {
+        let each = x.len() / lanes.max(1);
+        let mut from = 0;
+        let mut args = Vec::with_capacity(self.params().len());
+        for param in self.params() {
+            let len = param.ty.len().unwrap_or(0);
+            let mut own = Vec::with_capacity(len * lanes);
+            for e in from..from + len {
+                own.extend((0..lanes).map(|lane| x[lane * each + e]));
+            }
+            from += len;
+            args.push(Some(given(param.ty, own, (len, lanes)).ok_or_else(|| {
+                let what = format!("%{} is {}, which was not given", param.name, param.ty);
+                RunError::Value { function: format!("@{}", self.name()), what }
+            })?));
+        }
+        Ok(args)
     }
 
     /// The results in place; a room that has been used once is large enough.
@@ -255,52 +319,33 @@ impl Function {
     }
 }
 
-/// An argument from numbers.
-fn given<S: Scalar>(ty: Type, numbers: &[S]) -> Option<Slot<S>> {
-    let scalar = ty.is_scalar();
+/// An argument from numbers: its elements, each for all lanes.
+fn given<S: Scalar>(ty: Type, numbers: Vec<S>, (len, lanes): (usize, usize)) -> Option<Slot<S>> {
+    let (scalar, varies) = (ty.is_scalar(), lanes > 1);
     match ty.element() {
         element if element.is_float() => {
-            Some(Slot::new::<Numbers<S>>(numbers.to_vec(), scalar, false, numbers.len()))
+            Some(Slot::new::<Numbers<S>>(numbers, scalar, varies, len))
         }
         Element::Bool => {
             let zero = S::zero();
             let data = numbers.iter().map(|x| x.compare(zero, Comparison::Differ)).collect();
-            Some(Slot::new::<Truths<S>>(data, scalar, false, numbers.len()))
+            Some(Slot::new::<Truths<S>>(data, scalar, varies, len))
         }
         _ => {
             let data: Option<Vec<i64>> = numbers
                 .iter()
-                .map(|x| {
-                    let x = x.value();
-                    (x.trunc() == x && x.abs() < 9e15).then_some(x as i64)
+                .map(|x| match decided(*x) {
+                    Some(x) => (x.trunc() == x && x.abs() < 9e15).then_some(x as i64),
+                    None => Some(UNKNOWN),
                 })
                 .collect();
-            Some(Slot::new::<Integers<S>>(data?, scalar, false, numbers.len()))
-        }
-    }
-}
-
-/// The numbers that a result is made of.
-fn flatten<S: Scalar>(slot: &Slot<S>, scalar: bool, numbers: &mut Vec<S>) {
-    let len = slot.len();
-    match slot {
-        Slot::Number(_) | Slot::Numbers(_) => {
-            let x = slot.view::<Numbers<S>>(scalar, 1);
-            numbers.extend((0..len).map(|e| x.at(e, 0)));
-        }
-        Slot::Integer(_) | Slot::Integers(_) => {
-            let x = slot.view::<Integers<S>>(scalar, 1);
-            numbers.extend((0..len).map(|e| S::constant(x.at(e, 0) as f64)));
-        }
-        Slot::Truth(_) | Slot::Truths(_) => {
-            let x = slot.view::<Truths<S>>(scalar, 1);
-            numbers.extend((0..len).map(|e| S::select(x.at(e, 0), S::one(), S::zero())));
+            Some(Slot::new::<Integers<S>>(data?, scalar, varies, len))
         }
     }
 }
 
 /// An operation of the table on numbers.
-struct Apply<S>([S; 3]);
+pub(crate) struct Apply<S>(pub(crate) [S; 3]);
 
 impl<S: Elementary> Visitor for Apply<S> {
     type Output = S;

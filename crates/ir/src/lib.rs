@@ -37,6 +37,7 @@ mod carried;
 mod combinators;
 mod cost;
 mod derive;
+mod domains;
 mod function;
 pub mod input;
 mod interpret;
@@ -72,6 +73,11 @@ pub use combinators::{
 };
 pub use cost::{Cost, UNKNOWN_ROUNDS, UNKNOWN_SIZE};
 pub use derive::{Activity, Derive, Mode};
+pub use domains::{
+    Batch, ContractError, Contracted, Counts, Enclosure, Found, Hunted, UnrollError, Within,
+    contract, count, explain, hessian_pattern, hunt, jacobian_pattern, local_hessian_pattern,
+    local_jacobian_pattern, roots, unrolled,
+};
 pub use function::{Function, Guard, Param, Value};
 pub use interpret::{Room, RunError};
 pub use op::{Integral, Op, takes_parameter};

@@ -1,10 +1,10 @@
 //! The text of a function: one operation a line, values numbered densely, constants where they are used,
 //! bodies indented. Functions that are called stand before those that call them.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::derive::{Activity, Derive, Mode};
 use crate::function::{Function, Value};
@@ -14,18 +14,91 @@ use crate::types::{Dim, Element, Type};
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer { f, root: self.name(), called: Vec::new() };
-        printer.dependencies(self)?;
-        printer.function(self, self.name())
+        Printer::new(f).whole(self)
     }
 }
 
-struct Printer<'p, 'f> {
-    f: &'p mut fmt::Formatter<'f>,
+/// The text of a function, and where its operations stand in it.
+pub(crate) struct Listing {
+    /// The lines.
+    pub(crate) lines: Vec<String>,
+    /// The line of an operation, by the function that is printed there (0 for the function itself, else one
+    /// more than its number among those that are called), the bodies it is in, and its value.
+    pub(crate) places: FxHashMap<(usize, Path, Value), usize>,
+    /// The first lines of functions.
+    pub(crate) heads: FxHashMap<usize, usize>,
+    /// The functions that are called.
+    pub(crate) called: Vec<Arc<Function>>,
+}
+
+/// The bodies that lead to an operation: of which values, and which of their bodies.
+pub(crate) type Path = Vec<(Value, usize)>;
+
+impl Function {
+    /// The text, and where operations stand in it.
+    pub(crate) fn listing(&self) -> Listing {
+        let mut text = String::new();
+        let mut printer = Printer::new(&mut text);
+        // Writing to a string does not fail.
+        let _ = printer.whole(self);
+        let (mut places, mut heads) = (printer.places, printer.heads);
+        let called: Vec<Arc<Function>> = printer.called.into_iter().map(|(f, _)| f).collect();
+        // The function itself comes last.
+        let own = called.len();
+        let turn = |root: usize| if root == own { 0 } else { root + 1 };
+        places =
+            places.into_iter().map(|((root, p, v), line)| ((turn(root), p, v), line)).collect();
+        heads = heads.into_iter().map(|(root, line)| (turn(root), line)).collect();
+        Listing { lines: text.lines().map(str::to_string).collect(), places, heads, called }
+    }
+}
+
+/// Where text goes, and how many lines it has.
+struct Out<'p> {
+    to: &'p mut dyn fmt::Write,
+    lines: usize,
+}
+
+impl fmt::Write for Out<'_> {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        self.lines += s.bytes().filter(|b| *b == b'\n').count();
+        self.to.write_str(s)
+    }
+}
+
+struct Printer<'p> {
+    f: Out<'p>,
     /// The name of the function that is printed last.
-    root: &'p str,
+    root: String,
     /// Functions that have been printed, with their names.
     called: Vec<(Arc<Function>, String)>,
+    path: Path,
+    places: FxHashMap<(usize, Path, Value), usize>,
+    heads: FxHashMap<usize, usize>,
+}
+
+impl<'p> Printer<'p> {
+    fn new(to: &'p mut dyn fmt::Write) -> Self {
+        Printer {
+            f: Out { to, lines: 0 },
+            root: String::new(),
+            called: Vec::new(),
+            path: Vec::new(),
+            places: FxHashMap::default(),
+            heads: FxHashMap::default(),
+        }
+    }
+
+    fn whole(&mut self, function: &Function) -> fmt::Result {
+        function.name().clone_into(&mut self.root);
+        self.dependencies(function)?;
+        self.function(function, function.name())
+    }
+
+    /// Writes down that an operation stands in this line.
+    fn mark(&mut self, value: Value) {
+        self.places.insert((self.called.len(), self.path.clone(), value), self.f.lines);
+    }
 }
 
 /// The names in use, and those of the values of one body.
@@ -61,7 +134,7 @@ impl Names {
     }
 }
 
-impl Printer<'_, '_> {
+impl Printer<'_> {
     /// Prints what a function calls, and its rule.
     fn dependencies(&mut self, function: &Function) -> fmt::Result {
         for structure in &function.structures {
@@ -88,7 +161,7 @@ impl Printer<'_, '_> {
         self.dependencies(function)?;
         let mut name = function.name().to_string();
         let mut k = 1;
-        while taken(&name, &self.called, self.root) {
+        while taken(&name, &self.called, &self.root) {
             name = format!("{}_{k}", function.name());
             k += 1;
         }
@@ -106,6 +179,7 @@ impl Printer<'_, '_> {
     }
 
     fn function(&mut self, function: &Function, name: &str) -> fmt::Result {
+        self.heads.insert(self.called.len(), self.f.lines);
         write!(self.f, "fn @{name}")?;
         let symbols = function.symbols();
         if !symbols.is_empty() {
@@ -176,6 +250,7 @@ impl Printer<'_, '_> {
             if op.is_leaf() || matches!(op, Op::Part(_)) {
                 continue;
             }
+            self.mark(value);
             self.indent(depth)?;
             if let (Op::Structure(s), Some(structure)) = (op, f.structure(value)) {
                 let operands: Vec<Value> = f.operands(value).collect();
@@ -198,7 +273,7 @@ impl Printer<'_, '_> {
                 write!(self.f, "{} = ", written.join(", "))?;
                 let operands: Vec<String> =
                     operands.iter().map(|v| written_value(f, *v, &of)).collect();
-                self.structure(structure, &operands, names, depth)?;
+                self.structure(value, structure, &operands, names, depth)?;
                 continue;
             }
             let name = format!("%{}", names.fresh());
@@ -242,6 +317,7 @@ impl Printer<'_, '_> {
 
     fn structure(
         &mut self,
+        value: Value,
         structure: &Structure,
         operands: &[String],
         names: &mut Names,
@@ -302,7 +378,10 @@ impl Printer<'_, '_> {
                 self.indent(depth)?;
                 writeln!(self.f, "}} {between} {{")?;
             }
-            self.body(body, &params, names, depth + 1, "yield")?;
+            self.path.push((value, k));
+            let done = self.body(body, &params, names, depth + 1, "yield");
+            self.path.pop();
+            done?;
         }
         self.indent(depth)?;
         own_names.iter().for_each(|name| {
@@ -312,7 +391,7 @@ impl Printer<'_, '_> {
     }
 }
 
-impl Printer<'_, '_> {
+impl Printer<'_> {
     fn derive(&mut self, derive: &Derive, operands: &[String]) -> fmt::Result {
         let name = self.name_of(&derive.function).unwrap_or(derive.function.name()).to_string();
         let width = derive.width.map_or(String::new(), |w| format!("{{width {w}}}"));

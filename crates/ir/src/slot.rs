@@ -8,6 +8,8 @@ use std::rc::Rc;
 
 use cotangent_numbers::Scalar;
 
+use crate::machine::Machine;
+
 /// A value.
 #[derive(Clone, Debug)]
 pub(crate) enum Slot<S: Scalar> {
@@ -42,6 +44,18 @@ impl<T: Copy> View<'_, T> {
     pub(crate) fn at(&self, element: usize, lane: usize) -> T {
         self.data[element * self.step + lane * self.stride]
     }
+
+    /// All entries in order, if there are so many of them.
+    #[inline]
+    pub(crate) fn full(&self, entries: usize) -> Option<&[T]> {
+        (self.data.len() == entries && (self.step != 0 || self.stride != 0)).then_some(self.data)
+    }
+
+    /// The entry that serves all lanes and elements.
+    #[inline]
+    pub(crate) fn only(&self) -> Option<T> {
+        (self.step == 0 && self.stride == 0).then(|| self.data.first().copied()).flatten()
+    }
 }
 
 /// Numbers, integers or truth values.
@@ -53,10 +67,12 @@ pub(crate) trait Kind<S: Scalar> {
     fn many(list: List<Self::Item>) -> Slot<S>;
     fn single(item: Self::Item) -> Slot<S>;
     fn nothing() -> Self::Item;
+    /// Buffers that are free.
+    fn spare<'m>(machine: &'m mut Machine<'_, S>) -> &'m mut Vec<Rc<Vec<Self::Item>>>;
 }
 
 macro_rules! kind {
-    ($(#[$doc:meta])* $Kind:ident, $T:ty, $One:ident, $Many:ident, $nothing:expr) => {
+    ($(#[$doc:meta])* $Kind:ident, $T:ty, $One:ident, $Many:ident, $spare:ident, $nothing:expr) => {
         $(#[$doc])*
         pub(crate) struct $Kind<S>(PhantomData<S>);
 
@@ -89,21 +105,24 @@ macro_rules! kind {
             fn nothing() -> $T {
                 $nothing
             }
+            fn spare<'m>(machine: &'m mut Machine<'_, S>) -> &'m mut Vec<Rc<Vec<$T>>> {
+                &mut machine.$spare
+            }
         }
     };
 }
 
 kind!(
     /// Numbers.
-    Numbers, S, Number, Numbers, S::zero()
+    Numbers, S, Number, Numbers, numbers, S::zero()
 );
 kind!(
     /// Integers.
-    Integers, i64, Integer, Integers, 0
+    Integers, i64, Integer, Integers, integers, 0
 );
 kind!(
     /// Truth values.
-    Truths, S::Mask, Truth, Truths, S::Mask::from(false)
+    Truths, S::Mask, Truth, Truths, truths, S::Mask::from(false)
 );
 
 /// Does the same for each kind.
@@ -138,6 +157,19 @@ impl<S: Scalar> Slot<S> {
         match (scalar && !varies, data.first()) {
             (true, Some(x)) => K::single(*x),
             _ => K::many(List { data: Rc::new(data), varies, len }),
+        }
+    }
+
+    /// As [`new`](Slot::new), of a buffer.
+    pub(crate) fn shared<K: Kind<S>>(
+        data: Rc<Vec<K::Item>>,
+        scalar: bool,
+        varies: bool,
+        len: usize,
+    ) -> Self {
+        match (scalar && !varies, data.first()) {
+            (true, Some(x)) => K::single(*x),
+            _ => K::many(List { data, varies, len }),
         }
     }
 
@@ -187,6 +219,29 @@ impl<S: Scalar> Slot<S> {
                 // One lane by itself has nothing that varies; a kernel inside then has lanes of its own.
                 K::<S>::many(List { data: Rc::new(data), varies: chosen.len() > 1, len: list.len })
             }
+        })
+    }
+
+    /// Of a single lane that had its own: the same as if there were no others.
+    pub(crate) fn narrowed(self, scalar: bool) -> Slot<S> {
+        by_kind!(&self, K => match K::<S>::list(&self) {
+            Some(list) if scalar && list.len == 1 && list.data.len() == 1 => {
+                K::<S>::single(list.data[0])
+            }
+            Some(list) if list.varies => {
+                K::<S>::many(List { data: list.data.clone(), varies: false, len: list.len })
+            }
+            _ => self,
+        })
+    }
+
+    /// A value as an array of one row.
+    pub(crate) fn rowed(self, lanes: usize) -> Slot<S> {
+        by_kind!(&self, K => match K::<S>::one(&self) {
+            Some(x) => {
+                K::<S>::many(List { data: Rc::new(vec![*x; lanes]), varies: lanes > 1, len: 1 })
+            }
+            None => self,
         })
     }
 

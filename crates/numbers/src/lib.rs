@@ -58,7 +58,7 @@ pub use observe::{Counted, Counts, Logged, NanCheck, count, log, nan_check};
 pub use plain::Plain;
 pub use tape::{Program, Replay, Tape, Var};
 pub use tracer::{
-    Detection, Detector, GradientTracer, HessianTracer, Local, SetKind, hessian_pattern,
+    Detection, Detector, GradientTracer, HessianTracer, Known, Local, SetKind, hessian_pattern,
     jacobian_pattern,
 };
 

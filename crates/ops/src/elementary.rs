@@ -148,6 +148,19 @@ macro_rules! declare {
             /// A plain number that stands for this one where a sample will do; none if it has no value.
             fn sample(self) -> Option<f64>;
 
+            /// A number of which nothing is known and that depends on nothing, of types whose numbers may
+            /// lack a value or stand for many: a sparsity tracer, an interval.
+            #[inline(always)]
+            fn unknown() -> Option<Self> {
+                None
+            }
+
+            /// Whether both are known to carry the same; if not, they may all the same.
+            #[inline(always)]
+            fn same(self, _: Self) -> bool {
+                false
+            }
+
             /// The size by which pivots are chosen: zero if a division by the number is not safe.
             fn pivot_size(self) -> f64;
 
@@ -252,6 +265,16 @@ macro_rules! declare {
             #[inline(always)]
             fn sample(self) -> Option<f64> {
                 Lift::sample(self)
+            }
+
+            #[inline(always)]
+            fn unknown() -> Option<Self> {
+                <L as Lift>::unknown()
+            }
+
+            #[inline(always)]
+            fn same(self, other: Self) -> bool {
+                Lift::same(self, other)
             }
 
             #[inline(always)]

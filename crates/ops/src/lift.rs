@@ -162,6 +162,19 @@ pub trait Lift: Arithmetic {
         Some(self.primal())
     }
 
+    /// A number of which nothing is known and that depends on nothing, of types whose numbers may lack a
+    /// value or stand for many.
+    #[inline]
+    fn unknown() -> Option<Self> {
+        None
+    }
+
+    /// Whether both are known to carry the same; if not, they may all the same.
+    #[inline]
+    fn same(self, _: Self) -> bool {
+        false
+    }
+
     /// The size by which pivots are chosen: zero if a division by the number is not safe.
     #[inline]
     #[track_caller]

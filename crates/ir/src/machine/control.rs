@@ -2,10 +2,15 @@
 
 use cotangent_numbers::Scalar;
 
-use super::{Code, Frame, ROUNDS, Slots, UNDECIDED, fault, outcome, room};
+use super::unknown::{UNKNOWN, change, either_way, forgotten, outcome};
+use super::watch::At;
+use super::{Code, Frame, Machine, ROUNDS, Slots, fault, list, room};
+use crate::function::Value;
 use crate::interpret::RunError;
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, by_kind};
-use crate::types::Type;
+use crate::types::{Dim, Element, Type};
+
+type Args<S> = Vec<Option<Slot<S>>>;
 
 /// Stacked values, round by round.
 struct Stack<S: Scalar> {
@@ -20,13 +25,7 @@ impl<S: Scalar> Stack<S> {
         let inner = ty.len().unwrap_or(0);
         let len = inner * self.rounds.len();
         let Some(first) = self.rounds.first() else {
-            return match ty.element() {
-                e if e.is_float() => Numbers::<S>::many(super::list(S::zero(), 0, 1)),
-                crate::types::Element::Bool => {
-                    Truths::<S>::many(super::list(S::Mask::from(false), 0, 1))
-                }
-                _ => Integers::<S>::many(super::list(0, 0, 1)),
-            };
+            return filled(ty, 0, 1);
         };
         by_kind!(first, K => {
             let mut data = Vec::with_capacity(len * width);
@@ -41,8 +40,11 @@ impl<S: Scalar> Stack<S> {
     }
 }
 
-/// How one part of the lanes goes on by itself.
+/// A loop or branch while it runs: its operation, what its bodies capture, the lanes.
 struct Part<'p, S: Scalar> {
+    outer: &'p Code<'p>,
+    value: Value,
+    body: usize,
     code: &'p Code<'p>,
     captures: &'p [Option<Slot<S>>],
     lanes: usize,
@@ -52,53 +54,66 @@ impl<S: Scalar> Part<'_, S> {
     /// A round for some of the lanes.
     fn round(
         &self,
+        machine: &mut Machine<'_, S>,
         frame: &mut Frame<S>,
-        index: Option<i64>,
-        carries: Vec<Option<Slot<S>>>,
+        (index, at): (Option<i64>, At<'_>),
+        carries: Args<S>,
         chosen: Option<&[usize]>,
     ) -> Result<Slots<S>, RunError> {
-        let mut args: Vec<Option<Slot<S>>> =
-            index.map(|i| Some(Slot::Integer(i))).into_iter().collect();
-        match chosen {
+        let own = usize::from(index.is_some());
+        let mut args: Args<S> = Vec::with_capacity(own + carries.len() + self.captures.len());
+        args.extend(index.map(|i| Some(Slot::Integer(i))));
+        let lanes = chosen.map_or(self.lanes, <[usize]>::len);
+        machine.enter(self.outer.function, self.value, self.body, at, lanes);
+        let results = match chosen {
             None => {
                 args.extend(carries);
                 args.extend(self.captures.iter().cloned());
-                self.code.run(frame, args, self.lanes)
+                self.code.run(machine, frame, args, self.lanes)
             }
             Some(chosen) => {
                 let pick =
                     |slot: &Option<Slot<S>>| slot.as_ref().map(|s| s.pick(chosen, self.lanes));
                 args.extend(carries.iter().map(pick));
                 args.extend(self.captures.iter().map(pick));
-                self.code.run(frame, args, chosen.len())
+                self.code.run(machine, frame, args, chosen.len())
             }
-        }
+        };
+        machine.leave();
+        results
     }
 }
 
 impl Code<'_> {
-    fn result_types(&self) -> Vec<Type> {
-        self.function.results().iter().map(|v| self.function.ty(*v)).collect()
-    }
-
+    #[allow(clippy::too_many_arguments, reason = "what a loop is made of")]
     pub(super) fn repeat<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
         bound: Option<Slot<S>>,
-        mut carries: Vec<Option<Slot<S>>>,
+        mut carries: Args<S>,
         captures: &[Option<Slot<S>>],
         lanes: usize,
     ) -> Result<Slots<S>, RunError> {
         let Some(bound) = bound else { return fault(self.function, "no bound".to_string()) };
         let types = code.result_types();
         let count = carries.len();
-        let part = Part { code, captures, lanes };
+        let part = Part { outer: self, value, body: 0, code, captures, lanes };
         let mut frame = Frame::new(code.function);
-        let mut stacks: Vec<Stack<S>> =
-            types[count..].iter().map(|_| Stack { rounds: Vec::new() }).collect();
         let view = bound.view::<Integers<S>>(true, lanes);
         let bounds: Vec<i64> =
             (0..if bound.varies() { lanes } else { 1 }).map(|lane| view.at(0, lane)).collect();
+        if machine.open && bounds.contains(&UNKNOWN) {
+            if lanes > 1 {
+                let operands = std::iter::once(Some(bound.clone())).chain(carries).collect();
+                return self.lane_by_lane(machine, value, operands, captures, lanes);
+            }
+            return self.undecided(machine, None, &part, carries, &types);
+        }
+        let summed = machine.summary && self.function.stack_dim(value) == Dim::Any;
+        let mut stacks: Vec<Stack<S>> =
+            types[count..].iter().map(|_| Stack { rounds: Vec::new() }).collect();
         let most = bounds.iter().copied().max().unwrap_or(0);
         let least = bounds.iter().copied().min().unwrap_or(0);
         for ty in &types[count..] {
@@ -107,8 +122,9 @@ impl Code<'_> {
             room(self.function, len, lanes)?;
         }
         for i in 0..most {
+            let at = (Some(i), At::Round(i));
             if i < least {
-                let mut results = part.round(&mut frame, Some(i), carries, None)?;
+                let mut results = part.round(machine, &mut frame, at, carries, None)?;
                 let stacked = results.split_off(count);
                 stacks.iter_mut().zip(stacked).for_each(|(stack, slot)| stack.rounds.push(slot));
                 carries = results.into_iter().map(Some).collect();
@@ -116,24 +132,28 @@ impl Code<'_> {
             }
             // Some lanes are done.
             let chosen: Vec<usize> = (0..lanes).filter(|lane| bounds[*lane] > i).collect();
-            let results = part.round(&mut frame, Some(i), carries.clone(), Some(&chosen))?;
+            let results = part.round(machine, &mut frame, at, carries.clone(), Some(&chosen))?;
             carries = merge(carries, &results[..count], &types, &chosen, lanes);
             for ((stack, slot), ty) in stacks.iter_mut().zip(&results[count..]).zip(&types[count..])
             {
-                let mut whole = empty(*ty, lanes);
+                let mut whole = filled(*ty, ty.len().unwrap_or(0), lanes);
                 whole.place(&chosen, slot, ty.is_scalar(), lanes);
                 stack.rounds.push(whole);
             }
         }
         let mut parts: Slots<S> = carries.into_iter().flatten().collect();
-        parts.extend(stacks.into_iter().zip(&types[count..]).map(|(s, ty)| s.whole(*ty, lanes)));
+        for (stack, ty) in stacks.into_iter().zip(&types[count..]) {
+            parts.push(self.stacked(machine, stack, *ty, lanes, summed)?);
+        }
         Ok(parts)
     }
 
     pub(super) fn while_holds<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         bodies: &[Code<'_>],
-        mut carries: Vec<Option<Slot<S>>>,
+        mut carries: Args<S>,
         captures: &[Option<Slot<S>>],
         lanes: usize,
     ) -> Result<Slots<S>, RunError> {
@@ -142,35 +162,36 @@ impl Code<'_> {
         };
         let types = code.result_types();
         let count = carries.len();
-        let (test, part) =
-            (Part { code: condition, captures, lanes }, Part { code, captures, lanes });
+        let test = Part { outer: self, value, body: 0, code: condition, captures, lanes };
+        let part = Part { outer: self, value, body: 1, code, captures, lanes };
         let (mut test_frame, mut frame) =
             (Frame::new(condition.function), Frame::new(code.function));
         let mut stacks: Vec<Stack<S>> =
             types[count..].iter().map(|_| Stack { rounds: Vec::new() }).collect();
         let mut active: Vec<usize> = (0..lanes).collect();
         let mut rounds = vec![0i64; lanes];
-        for _ in 0..ROUNDS {
+        // To begin anew with, lane by lane, if it turns out that nothing decides the loop.
+        let begun = (lanes > 1 && machine.open).then(|| carries.clone());
+        for round in 0..ROUNDS {
+            let at = (None, At::Round(round as i64));
             let chosen = (active.len() < lanes).then_some(&active[..]);
-            let truth = test.round(&mut test_frame, None, carries.clone(), chosen)?;
+            let truth = test.round(machine, &mut test_frame, at, carries.clone(), chosen)?;
             let Some(mask) = truth.first() else { break };
             let view = mask.view::<Truths<S>>(true, active.len());
             let mut still = Vec::with_capacity(active.len());
-            let mut open = None;
+            let mut open = false;
             for (k, lane) in active.iter().enumerate() {
                 match outcome::<S>(view.at(0, k)) {
                     Some(true) => still.push(*lane),
                     Some(false) => {}
-                    None => open = Some(view.at(0, k)),
+                    None => open = true,
                 }
             }
-            if open.is_some() {
-                if lanes > 1 || !stacks.is_empty() {
-                    let what =
-                        "how often a loop goes round depends on a comparison that is not decided";
-                    return fault(self.function, what.to_string());
-                }
-                return self.undecided(&test, &part, carries, &types);
+            if open && let Some(begun) = begun {
+                return self.lane_by_lane(machine, value, begun, captures, lanes);
+            }
+            if open {
+                return self.go_on(machine, (&test, &part), carries, stacks, &types, lanes);
             }
             active = still;
             if active.is_empty() {
@@ -182,17 +203,18 @@ impl Code<'_> {
                 room(self.function, len, lanes)?;
             }
             if active.len() == lanes {
-                let mut results = part.round(&mut frame, None, carries, None)?;
+                let mut results = part.round(machine, &mut frame, at, carries, None)?;
                 let stacked = results.split_off(count);
                 stacks.iter_mut().zip(stacked).for_each(|(stack, slot)| stack.rounds.push(slot));
                 carries = results.into_iter().map(Some).collect();
             } else {
-                let results = part.round(&mut frame, None, carries.clone(), Some(&active))?;
+                let results =
+                    part.round(machine, &mut frame, at, carries.clone(), Some(&active))?;
                 carries = merge(carries, &results[..count], &types, &active, lanes);
                 for ((stack, slot), ty) in
                     stacks.iter_mut().zip(&results[count..]).zip(&types[count..])
                 {
-                    let mut whole = empty(*ty, lanes);
+                    let mut whole = filled(*ty, ty.len().unwrap_or(0), lanes);
                     whole.place(&active, slot, ty.is_scalar(), lanes);
                     stack.rounds.push(whole);
                 }
@@ -203,7 +225,9 @@ impl Code<'_> {
             return fault(self.function, what);
         }
         let mut parts: Slots<S> = carries.into_iter().flatten().collect();
-        parts.extend(stacks.into_iter().zip(&types[count..]).map(|(s, ty)| s.whole(*ty, lanes)));
+        for (stack, ty) in stacks.into_iter().zip(&types[count..]) {
+            parts.push(self.stacked(machine, stack, *ty, lanes, machine.summary)?);
+        }
         parts.push(match rounds.iter().all(|n| *n == rounds[0]) {
             true => Slot::Integer(rounds[0]),
             false => Slot::new::<Integers<S>>(rounds, true, true, 1),
@@ -211,72 +235,175 @@ impl Code<'_> {
         Ok(parts)
     }
 
-    /// A loop of which it is not known how often it goes round: what a carry may depend on after any number
-    /// of rounds. A dependence travels from carry to carry, so as many rounds as there are entries in all of
-    /// them bring it everywhere it gets.
-    fn undecided<S: Scalar>(
+    /// What a loop stacked: an array, or one row that stands for all of them.
+    fn stacked<S: Scalar>(
         &self,
-        test: &Part<'_, S>,
-        part: &Part<'_, S>,
-        carries: Vec<Option<Slot<S>>>,
-        types: &[Type],
-    ) -> Result<Slots<S>, RunError> {
-        let entries: usize = carries.iter().flatten().map(Slot::len).sum();
-        let mut carries = carries;
-        let (mut test_frame, mut frame) =
-            (Frame::new(test.code.function), Frame::new(part.code.function));
-        for _ in 0..=entries {
-            let truth = test.round(&mut test_frame, None, carries.clone(), None)?;
-            let Some(Slot::Truth(mask)) = truth.first() else { break };
-            let results = part.round(&mut frame, None, carries.clone(), None)?;
-            let before: Vec<Slot<S>> = carries.into_iter().flatten().collect();
-            let joined = self.either(*mask, &results, &before, types)?;
-            carries = joined.into_iter().map(Some).collect();
+        machine: &Machine<'_, S>,
+        stack: Stack<S>,
+        ty: Type,
+        lanes: usize,
+        summed: bool,
+    ) -> Result<Slot<S>, RunError> {
+        if !summed {
+            return Ok(stack.whole(ty, lanes));
         }
-        let mut parts: Slots<S> = carries.into_iter().flatten().collect();
-        // How often is not known; an index made of it is an error when it is used.
-        parts.push(Slot::Integer(-1));
+        let mut rounds = stack.rounds.into_iter();
+        let Some(mut row) = rounds.next() else {
+            return Ok(filled(ty, ty.len().unwrap_or(0), lanes).rowed(lanes));
+        };
+        if lanes > 1 {
+            row = row.spread(ty.is_scalar(), lanes);
+            for next in rounds {
+                let lane =
+                    |slot: &Slot<S>, k: usize| slot.pick(&[k], lanes).narrowed(ty.is_scalar());
+                for k in 0..lanes {
+                    let (a, b) = ([lane(&row, k)], [lane(&next, k)]);
+                    let one = self.either(machine, either_way::<S>(), &a, &b, &[ty])?;
+                    row.place(&[k], &one[0], ty.is_scalar(), lanes);
+                }
+            }
+            return Ok(row);
+        }
+        for next in rounds {
+            row = self.either(machine, either_way::<S>(), &[row], &[next], &[ty])?.swap_remove(0);
+        }
+        Ok(row.rowed(lanes))
+    }
+
+    /// A `while` of which it is not known any more whether it goes on. What it stacked so far is part of
+    /// what it stacks.
+    fn go_on<S: Scalar>(
+        &self,
+        machine: &mut Machine<'_, S>,
+        (test, part): (&Part<'_, S>, &Part<'_, S>),
+        carries: Args<S>,
+        stacks: Vec<Stack<S>>,
+        types: &[Type],
+        lanes: usize,
+    ) -> Result<Slots<S>, RunError> {
+        if lanes > 1 || !machine.open || (!stacks.is_empty() && !machine.summary) {
+            let what = "how often a loop goes round depends on a comparison that is not decided; \
+                        give numbers that decide it, such as a smaller box";
+            return fault(self.function, what.to_string());
+        }
+        let count = carries.len();
+        let mut parts = self.undecided(machine, Some(test), part, carries, types)?;
+        for (k, (stack, ty)) in stacks.into_iter().zip(&types[count..]).enumerate() {
+            if !stack.rounds.is_empty() {
+                let before = self.stacked(machine, stack, *ty, 1, true)?.narrowed(ty.is_scalar());
+                let after = parts[count + k].clone().narrowed(ty.is_scalar());
+                let row = self.either(machine, either_way::<S>(), &[before], &[after], &[*ty])?;
+                parts[count + k] = row.into_iter().next().map_or(Slot::Integer(0), |r| r.rowed(1));
+            }
+        }
+        // How often is not known.
+        parts.push(Slot::Integer(UNKNOWN));
         Ok(parts)
     }
 
-    /// The values of one or the other, where it is not known which.
-    fn either<S: Scalar>(
+    /// A loop of which it is not known how often it goes round, of one lane: what its carries may be after
+    /// any number of rounds.
+    ///
+    /// On tracers, a round joins what a carry depends on with what it depended on before. What is known of
+    /// values and indices can only be lost, at most once for each entry; from then on all rounds pass on
+    /// dependences by the same relation between the entries. Through it a dependence gets from any entry to
+    /// any other in at most as many rounds as there are entries, and a pair of inputs that has begun to
+    /// interact gets on as a dependence does. So twice as many rounds are enough, if nothing shows before
+    /// that all stays as it is.
+    ///
+    /// On intervals, nothing at all is taken to be known of the carries before the last round.
+    fn undecided<S: Scalar>(
         &self,
-        mask: S::Mask,
-        yes: &[Slot<S>],
-        no: &[Slot<S>],
+        machine: &mut Machine<'_, S>,
+        test: Option<&Part<'_, S>>,
+        part: &Part<'_, S>,
+        carries: Args<S>,
         types: &[Type],
     ) -> Result<Slots<S>, RunError> {
-        let mut joined = Vec::with_capacity(yes.len());
-        for ((a, b), ty) in yes.iter().zip(no).zip(types) {
-            let (scalar, len) = (ty.is_scalar(), a.len());
-            joined.push(match a {
-                Slot::Number(_) | Slot::Numbers(_) => {
-                    let (x, y) = (a.view::<Numbers<S>>(scalar, 1), b.view::<Numbers<S>>(scalar, 1));
-                    let data = (0..len).map(|e| S::select(mask, x.at(e, 0), y.at(e, 0))).collect();
-                    Slot::new::<Numbers<S>>(data, scalar, false, len)
-                }
-                Slot::Truth(_) | Slot::Truths(_) => {
-                    let (x, y) = (a.view::<Truths<S>>(scalar, 1), b.view::<Truths<S>>(scalar, 1));
-                    let data =
-                        (0..len).map(|e| (mask & x.at(e, 0)) | (!mask & y.at(e, 0))).collect();
-                    Slot::new::<Truths<S>>(data, scalar, false, len)
-                }
-                Slot::Integer(_) | Slot::Integers(_) => {
-                    let (x, y) =
-                        (a.view::<Integers<S>>(scalar, 1), b.view::<Integers<S>>(scalar, 1));
-                    if (0..len).any(|e| x.at(e, 0) != y.at(e, 0)) {
-                        return fault(self.function, UNDECIDED.to_string());
-                    }
-                    a.clone()
-                }
+        let count = carries.len();
+        let mut before: Slots<S> = carries.into_iter().flatten().collect();
+        let entries: usize = before.iter().map(Slot::len).sum();
+        let mask = either_way::<S>();
+        let index = test.is_none().then_some(UNKNOWN);
+        let mut frame = Frame::new(part.code.function);
+        let mut rows: Option<Slots<S>> = None;
+        let mut quiet = 0;
+        while quiet < 2 * entries + 2 {
+            let args = match machine.summary {
+                true => before.iter().cloned().map(Some).collect(),
+                false => before.iter().zip(types).map(|(s, ty)| Some(forgotten(s, *ty))).collect(),
+            };
+            let at = (index, At::Round(quiet as i64));
+            let mut results = part.round(machine, &mut frame, at, args, None)?;
+            let stacked = results.split_off(count);
+            rows = Some(match rows {
+                None => stacked,
+                Some(rows) => self.either(machine, mask, &rows, &stacked, &types[count..])?,
             });
+            let after = self.either(machine, mask, &before, &results, types)?;
+            let change = change(&before, &after, types);
+            before = after;
+            // On intervals one round from anywhere is all there is.
+            if !change.any || !machine.summary {
+                break;
+            }
+            quiet = if change.known { 0 } else { quiet + 1 };
         }
-        Ok(joined)
+        let mut parts = before;
+        let rows = rows.unwrap_or_default();
+        let bound = match test {
+            Some(_) => Dim::Any,
+            None => self.function.stack_dim(part.value),
+        };
+        let kept = machine.summary && bound == Dim::Any;
+        if !rows.is_empty() && !kept {
+            let what = "how many values a loop stacks depends on a comparison that is not decided";
+            return fault(self.function, what.to_string());
+        }
+        parts.extend(rows.into_iter().map(|row| row.rowed(1)));
+        Ok(parts)
+    }
+
+    /// A loop or branch for each lane by itself.
+    fn lane_by_lane<S: Scalar>(
+        &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
+        operands: Args<S>,
+        captures: &[Option<Slot<S>>],
+        lanes: usize,
+    ) -> Result<Slots<S>, RunError> {
+        let (step, args) = self.step(value);
+        let crate::op::Op::Structure(k) = step.op else {
+            return fault(self.function, "no loop or branch".to_string());
+        };
+        let all: Args<S> = operands.into_iter().chain(captures.iter().cloned()).collect();
+        let types = self.function.structures[k as usize].part_types(Dim::Any);
+        let mut parts: Option<Slots<S>> = None;
+        for lane in 0..lanes {
+            let own = all
+                .iter()
+                .zip(args)
+                .map(|(slot, arg)| {
+                    slot.as_ref().map(|s| s.pick(&[lane], lanes).narrowed(arg.scalar()))
+                })
+                .collect();
+            let results = self.structure(machine, value, k as usize, own, 1)?;
+            let whole = parts.get_or_insert_with(|| {
+                let each = types.iter().zip(&results);
+                each.map(|(ty, slot)| filled(*ty, slot.len(), lanes)).collect()
+            });
+            for ((whole, slot), ty) in whole.iter_mut().zip(&results).zip(&types) {
+                whole.place(&[lane], slot, ty.is_scalar(), lanes);
+            }
+        }
+        Ok(parts.unwrap_or_default())
     }
 
     pub(super) fn branch<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         bodies: &[Code<'_>],
         condition: Option<Slot<S>>,
         captures: &[Option<Slot<S>>],
@@ -285,65 +412,70 @@ impl Code<'_> {
         let (Some(condition), [yes, no]) = (condition, bodies) else {
             return fault(self.function, "an `if` without bodies".to_string());
         };
-        let all =
-            |code: &Code<'_>| code.run(&mut Frame::new(code.function), captures.to_vec(), lanes);
+        let part = |truth: bool| {
+            let (body, code) = if truth { (0, yes) } else { (1, no) };
+            Part { outer: self, value, body, code, captures, lanes }
+        };
+        let all = |machine: &mut Machine<'_, S>, truth: bool| {
+            let part = part(truth);
+            let mut frame = Frame::new(part.code.function);
+            part.round(machine, &mut frame, (None, At::Once), Vec::new(), None)
+        };
         let width = if condition.varies() { lanes } else { 1 };
         let view = condition.view::<Truths<S>>(true, lanes);
         let outcomes: Vec<Option<bool>> =
             (0..width).map(|lane| outcome::<S>(view.at(0, lane))).collect();
         if outcomes.iter().all(|o| *o == Some(true)) {
-            return all(yes);
+            return all(machine, true);
         }
         if outcomes.iter().all(|o| *o == Some(false)) {
-            return all(no);
+            return all(machine, false);
         }
         let types = yes.result_types();
         if outcomes.contains(&None) {
-            if width > 1 || lanes > 1 {
-                let what = "a branch depends on a comparison that is not decided";
-                return fault(self.function, what.to_string());
+            if lanes > 1 {
+                let operands = vec![Some(condition.clone())];
+                return self.lane_by_lane(machine, value, operands, captures, lanes);
             }
-            let (a, b) = (all(yes)?, all(no)?);
-            return self.either(view.at(0, 0), &a, &b, &types);
+            let (a, b) = (all(machine, true)?, all(machine, false)?);
+            return self.either(machine, view.at(0, 0), &a, &b, &types);
         }
-        let mut parts: Slots<S> = types.iter().map(|ty| empty(*ty, lanes)).collect();
-        for (truth, code) in [(true, yes), (false, no)] {
+        let mut parts: Option<Slots<S>> = None;
+        for truth in [true, false] {
             let chosen: Vec<usize> =
                 (0..lanes).filter(|lane| outcomes[*lane] == Some(truth)).collect();
-            let part = Part { code, captures, lanes };
-            let results =
-                part.round(&mut Frame::new(code.function), None, Vec::new(), Some(&chosen))?;
+            let part = part(truth);
+            let mut frame = Frame::new(part.code.function);
+            let at = (None, At::Once);
+            let results = part.round(machine, &mut frame, at, Vec::new(), Some(&chosen))?;
+            let parts = parts.get_or_insert_with(|| {
+                types.iter().zip(&results).map(|(ty, s)| filled(*ty, s.len(), lanes)).collect()
+            });
             for ((whole, slot), ty) in parts.iter_mut().zip(&results).zip(&types) {
                 whole.place(&chosen, slot, ty.is_scalar(), lanes);
             }
         }
-        Ok(parts)
+        Ok(parts.unwrap_or_default())
     }
 }
 
 /// Entries of its own for each lane, to be written.
-fn empty<S: Scalar>(ty: Type, lanes: usize) -> Slot<S> {
-    let len = ty.len().unwrap_or(0);
-    let list = |len: usize| len * lanes;
+fn filled<S: Scalar>(ty: Type, len: usize, lanes: usize) -> Slot<S> {
     match ty.element() {
-        e if e.is_float() => {
-            Slot::new::<Numbers<S>>(vec![S::zero(); list(len)], ty.is_scalar(), true, len)
-        }
-        crate::types::Element::Bool => {
-            Slot::new::<Truths<S>>(vec![S::Mask::from(false); list(len)], ty.is_scalar(), true, len)
-        }
-        _ => Slot::new::<Integers<S>>(vec![0; list(len)], ty.is_scalar(), true, len),
+        e if e.is_float() => Numbers::<S>::many(list(S::zero(), len, lanes)),
+        Element::Bool => Truths::<S>::many(list(S::Mask::from(false), len, lanes)),
+        _ => Integers::<S>::many(list(0, len, lanes)),
     }
 }
 
 /// What some lanes have become, the others as they were.
 fn merge<S: Scalar>(
-    before: Vec<Option<Slot<S>>>,
+    before: Args<S>,
     results: &[Slot<S>],
     types: &[Type],
     chosen: &[usize],
     lanes: usize,
-) -> Vec<Option<Slot<S>>> {
+) -> Args<S> {
     before
         .into_iter()
         .zip(results)

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use cotangent_numbers::Scalar;
 use cotangent_ops::Comparison;
 
-use super::{Code, Frame, LANES, Slots, UNDECIDED, fault, list, outcome, room};
+use super::unknown::{UNKNOWN, outcome};
+use super::watch::At;
+use super::{Code, Frame, Machine, Slots, UNDECIDED, fault, list, room};
 use crate::function::{Function, Value};
 use crate::interpret::RunError;
 use crate::op::Integral;
@@ -30,7 +32,7 @@ impl Code<'_> {
         }
     }
 
-    fn domain(&self, dims: &[Dim]) -> Result<(Vec<usize>, usize), RunError> {
+    pub(super) fn domain(&self, dims: &[Dim]) -> Result<(Vec<usize>, usize), RunError> {
         let mut sizes = Vec::with_capacity(dims.len());
         for dim in dims {
             match dim {
@@ -49,43 +51,43 @@ impl Code<'_> {
 
     /// The results of a body at all points of a domain, a block of points at a time. With several lanes
     /// around it, points come one after the other.
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
     fn points<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
         dims: &[Dim],
         captures: &[Option<Slot<S>>],
         lanes: usize,
-        mut each: impl FnMut(usize, usize, Slots<S>) -> Result<(), RunError>,
+        mut each: impl FnMut(&mut Machine<'_, S>, usize, usize, &[Slot<S>]) -> Result<(), RunError>,
     ) -> Result<usize, RunError> {
         let (sizes, points) = self.domain(dims)?;
-        let block = if lanes > 1 || code.asks { 1 } else { LANES };
+        let block = if lanes > 1 || code.asks { 1 } else { machine.block };
         let mut frame = Frame::new(code.function);
         let mut first = 0;
         while first < points {
             let count = block.min(points - first);
             let width = if lanes > 1 { lanes } else { count };
             let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(dims.len() + captures.len());
-            let mut inner = points;
-            for size in &sizes {
-                inner /= size;
-                let index = |point: usize| ((point / inner) % size) as i64;
-                args.push(Some(match (lanes, count) {
-                    (1, 2..) => {
-                        let data = (first..first + count).map(index).collect();
-                        Slot::new::<Integers<S>>(data, true, true, 1)
-                    }
-                    _ => Slot::Integer(index(first)),
-                }));
-            }
+            args.extend(indices(&sizes, points, first, if lanes > 1 { 1 } else { count }));
             args.extend(captures.iter().cloned());
-            each(first, count, code.run(&mut frame, args, width)?)?;
+            let at = At::Points(first, &sizes);
+            machine.enter(self.function, value, 0, at, width);
+            let results = code.run(machine, &mut frame, args, width)?;
+            each(machine, first, count, &results)?;
+            machine.leave();
+            results.into_iter().for_each(|slot| machine.recycle(slot));
             first += count;
         }
         Ok(points)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
     pub(super) fn tab<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
         dims: &[Dim],
         body: &Function,
@@ -106,7 +108,7 @@ impl Code<'_> {
                 _ => Integers::<S>::many(list(0, total, lanes)),
             });
         }
-        self.points(code, dims, captures, lanes, |first, count, results| {
+        self.points(machine, value, code, dims, captures, lanes, |_, first, count, results| {
             for ((result, into), ty) in results.iter().zip(&mut all).zip(&types) {
                 let len = result.len();
                 by_kind!(result, K => {
@@ -134,11 +136,13 @@ impl Code<'_> {
         Ok(all)
     }
 
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
     pub(super) fn red<S: Scalar>(
         &self,
+        machine: &mut Machine<'_, S>,
+        value: Value,
         code: &Code<'_>,
-        dims: &[Dim],
-        reducer: Reducer,
+        (dims, reducer): (&[Dim], Reducer),
         body: &Function,
         captures: &[Option<Slot<S>>],
         lanes: usize,
@@ -149,8 +153,11 @@ impl Code<'_> {
         };
         room(self.function, len, lanes)?;
         let whole = ty.is_float();
+        let open = S::unknown().is_some();
         let (lowest, highest) = match ty.element() == Element::I32 {
             true => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            // The least one stands for any.
+            false if open => (-i64::MAX, i64::MAX),
             false => (i64::MIN, i64::MAX),
         };
         let (mut numbers, mut integers): (Vec<S>, Vec<i64>) = match (whole, reducer) {
@@ -165,17 +172,22 @@ impl Code<'_> {
             (false, Reducer::Min) => (Vec::new(), vec![highest; lanes]),
             (false, _) => (Vec::new(), vec![0; len * lanes]),
         };
-        let points = self.points(code, dims, captures, lanes, |first, count, results| {
-            let Some(result) = results.first() else { return Ok(()) };
-            let width = if lanes > 1 { lanes } else { count };
-            for point in 0..count {
-                for lane in 0..lanes {
-                    let at = if lanes > 1 { lane } else { point };
-                    if !whole {
-                        let from = result.view::<Integers<S>>(ty.is_scalar(), width);
+        let f = self.function;
+        let each =
+            |machine: &mut Machine<'_, S>, first: usize, count: usize, results: &[Slot<S>]| {
+                let Some(result) = results.first() else { return Ok(()) };
+                let width = if lanes > 1 { lanes } else { count };
+                let all = (0..count).flat_map(|p| (0..lanes).map(move |lane| (p, lane)));
+                if !whole {
+                    let from = result.view::<Integers<S>>(ty.is_scalar(), width);
+                    for (point, lane) in all {
                         for e in 0..len {
                             let total = &mut integers[e * lanes + lane];
-                            let x = from.at(e, at);
+                            let x = from.at(e, if lanes > 1 { lane } else { point });
+                            if open && (x == UNKNOWN || *total == UNKNOWN) {
+                                *total = UNKNOWN;
+                                continue;
+                            }
                             *total = match reducer {
                                 Reducer::Product => Integral::Mul,
                                 Reducer::Max => Integral::Max,
@@ -184,15 +196,21 @@ impl Code<'_> {
                             }
                             .apply(*total, x, ty.element());
                         }
-                        continue;
                     }
-                    let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
+                    return Ok(());
+                }
+                let from = result.view::<Numbers<S>>(ty.is_scalar(), width);
+                for (point, lane) in all {
                     for e in 0..len {
                         let total = &mut numbers[e * lanes + lane];
-                        let x = from.at(e, at);
+                        let x = from.at(e, if lanes > 1 { lane } else { point });
+                        let before = *total;
                         match reducer {
                             // The first one is taken as it is: a sum of one is that one, to the bit.
-                            _ if first + point == 0 => *total = x,
+                            _ if first + point == 0 => {
+                                *total = x;
+                                continue;
+                            }
                             Reducer::Sum => *total += x,
                             Reducer::Product => *total *= x,
                             Reducer::Max => *total = total.max(x),
@@ -203,20 +221,28 @@ impl Code<'_> {
                                     _ => Comparison::Less,
                                 };
                                 match outcome::<S>(x.compare(*total, comparison)) {
+                                    None if !open => return fault(f, UNDECIDED.to_string()),
+                                    // Any of the points, and nothing is known of the best.
+                                    None => {
+                                        integers[lane] = UNKNOWN;
+                                        *total = S::unknown().unwrap_or(x);
+                                    }
                                     Some(true) => {
                                         *total = x;
                                         integers[lane] = (first + point) as i64;
                                     }
                                     Some(false) => {}
-                                    None => return fault(self.function, UNDECIDED.to_string()),
                                 }
                             }
                         }
+                        if let Some(watcher) = &mut machine.watcher {
+                            watcher.reduced(f, value, [before, x, *total]);
+                        }
                     }
                 }
-            }
-            Ok(())
-        })?;
+                Ok(())
+            };
+        let points = self.points(machine, value, code, dims, captures, lanes, each)?;
         if points == 0 && matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
             return fault(self.function, format!("`red {}` of no point", reducer.name()));
         }
@@ -226,30 +252,30 @@ impl Code<'_> {
             false => Slot::new::<Integers<S>>(integers, ty.is_scalar(), varies, len),
         }])
     }
+}
 
-    pub(super) fn acc<S: Scalar>(
-        &self,
-        code: &Code<'_>,
-        dims: &[Dim],
-        targets: Vec<Option<Slot<S>>>,
-        captures: &[Option<Slot<S>>],
-        lanes: usize,
-    ) -> Result<Slots<S>, RunError> {
-        // Point by point: each adds to what the one before left.
-        let (sizes, points) = self.domain(dims)?;
-        let mut frame = Frame::new(code.function);
-        let mut targets = targets;
-        for point in 0..points {
-            let mut args: Vec<Option<Slot<S>>> = Vec::with_capacity(code.function.params().len());
-            let mut inner = points;
-            for size in &sizes {
-                inner /= size;
-                args.push(Some(Slot::Integer(((point / inner) % size) as i64)));
-            }
-            args.append(&mut targets);
-            args.extend(captures.iter().cloned());
-            targets = code.run(&mut frame, args, lanes)?.into_iter().map(Some).collect();
+/// The indices of points of a domain, as arguments of a body.
+pub(super) fn indices<S: Scalar>(
+    sizes: &[usize],
+    points: usize,
+    first: usize,
+    count: usize,
+) -> impl Iterator<Item = Option<Slot<S>>> {
+    let mut inner = points;
+    sizes.iter().map(move |size| {
+        inner /= size;
+        let (mut index, mut rest) = ((first / inner) % size, inner - first % inner);
+        if count == 1 {
+            return Some(Slot::Integer(index as i64));
         }
-        Ok(targets.into_iter().flatten().collect())
-    }
+        let mut data = Vec::with_capacity(count);
+        for _ in 0..count {
+            data.push(index as i64);
+            rest -= 1;
+            if rest == 0 {
+                (index, rest) = (if index + 1 == *size { 0 } else { index + 1 }, inner);
+            }
+        }
+        Some(Slot::new::<Integers<S>>(data, true, true, 1))
+    })
 }

@@ -248,6 +248,15 @@ impl<T: Endpoint> Lift for Interval<T> {
         (!self.is_empty()).then(|| self.midpoint().value())
     }
 
+    /// All numbers, defined or not.
+    fn unknown() -> Option<Self> {
+        Some(Interval::ALL.partial())
+    }
+
+    fn same(self, other: Self) -> bool {
+        (self.low, self.high, self.total) == (other.low, other.high, other.total)
+    }
+
     fn pivot_size(self) -> f64 {
         if self.contains(T::zero()) {
             0.0

@@ -7,7 +7,7 @@ use cotangent_sparse::Pattern;
 
 use super::second::Interaction;
 use super::sets::Set;
-use super::{Dependence, GradientTracer, HessianTracer, Local, SetKind, Trace};
+use super::{Dependence, GradientTracer, HessianTracer, Known, Local, SetKind, Trace};
 use crate::fault::{Fault, catch};
 use crate::place::here;
 use crate::trace::{self, NO_STAMP};
@@ -51,6 +51,20 @@ impl<D: Dependence + Detection<Dependence = D>> Detection for Local<D> {
     #[inline]
     fn input(index: usize, value: f64, stamp: u32) -> Self {
         Local { value, dependence: D::input(index, value, stamp) }
+    }
+
+    #[inline]
+    fn dependence(self) -> D {
+        self.dependence
+    }
+}
+
+impl<D: Dependence + Detection<Dependence = D>> Detection for Known<D> {
+    type Dependence = D;
+
+    #[inline]
+    fn input(index: usize, value: f64, stamp: u32) -> Self {
+        Known::input(D::input(index, value, stamp))
     }
 
     #[inline]

@@ -48,6 +48,11 @@ impl Dependence for GradientTracer {
         self.set.is_empty()
     }
 
+    #[inline]
+    fn same(self, other: Self) -> bool {
+        self.set == other.set
+    }
+
     fn stamp(self) -> u32 {
         self.stamp
     }

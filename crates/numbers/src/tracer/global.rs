@@ -74,6 +74,14 @@ macro_rules! global_tracer {
                 None
             }
 
+            fn unknown() -> Option<Self> {
+                Some(Self::NONE)
+            }
+
+            fn same(self, other: Self) -> bool {
+                Dependence::same(self, other)
+            }
+
             #[inline(always)]
             #[track_caller]
             fn unary<O: Unary>(self, op: O) -> Self {

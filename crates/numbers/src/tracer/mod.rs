@@ -3,7 +3,8 @@
 //! [`GradientTracer`] carries the inputs that a value depends on, [`HessianTracer`] also the pairs of
 //! inputs that interact. Both are *global*: they have no value, see both sides of a `select`, and what
 //! they find holds for all inputs; a branch on them is a fault that says what to do. [`Local`] adds
-//! a value: branches go as at the point, and what is found holds at the point only.
+//! a value: branches go as at the point, and what is found holds at the point only. [`Known`] is global and
+//! keeps the values of what depends on no input, so that what is decided for all inputs is.
 //!
 //! What an operation passes on comes from the sparsity class of its row in the table. There are no
 //! false negatives: an entry that is not in the pattern is zero.
@@ -11,6 +12,7 @@
 mod detect;
 mod first;
 mod global;
+mod known;
 mod local;
 mod second;
 mod sets;
@@ -18,6 +20,7 @@ mod sets;
 pub use detect::{Detection, Detector, hessian_pattern, jacobian_pattern};
 pub use first::GradientTracer;
 pub use global::Unknown;
+pub use known::Known;
 pub use local::Local;
 pub use second::HessianTracer;
 pub use sets::SetKind;
@@ -82,6 +85,9 @@ pub trait Dependence: Copy + std::fmt::Debug + Send + Sync + 'static {
 
     /// Whether it depends on nothing.
     fn is_none(self) -> bool;
+
+    /// Whether both are known to be the same.
+    fn same(self, other: Self) -> bool;
 
     /// The stamp of its trace, 0 if it belongs to none.
     #[doc(hidden)]

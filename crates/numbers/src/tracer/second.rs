@@ -71,6 +71,11 @@ impl Dependence for HessianTracer {
         self.set.is_empty()
     }
 
+    #[inline]
+    fn same(self, other: Self) -> bool {
+        self.set == other.set && self.interaction == other.interaction
+    }
+
     fn stamp(self) -> u32 {
         self.stamp
     }
