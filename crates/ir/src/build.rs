@@ -176,10 +176,8 @@ impl Builder {
         // A number on the left that is not zero wins over nothing: a plain product.
         let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
         let code = if plain { Opcode::Mul } else { code };
-        if is_commutative(code) {
-            if self.place(args[1]) < self.place(args[0]) {
-                args.swap(0, 1);
-            }
+        if is_commutative(code) && self.place(args[1]) < self.place(args[0]) {
+            args.swap(0, 1);
         }
         self.intern(Op::Elementary(code, parameter), ty, args)
     }

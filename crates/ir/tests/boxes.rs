@@ -26,7 +26,7 @@ fn none_is_lost(f: &Function, sides: &[Interval], steps: usize) -> usize {
         }
         let y = f.run(&x).unwrap();
         let inside = x.iter().zip(sides).all(|(x, s)| s.contains(*x));
-        if !inside || y.iter().any(|y| !(y.abs() < 1e-12)) {
+        if !inside || y.iter().any(|y| y.is_nan() || y.abs() >= 1e-12) {
             continue;
         }
         let holds = |e: &cotangent_ir::Enclosure| {

@@ -129,8 +129,8 @@ fn there_may_be_very_many_parameters_captures_results_and_functions() {
 
 #[test]
 fn long_lines_and_characters_of_several_bytes_have_their_columns() {
-    let long = format!("fn @f(%x: f64) -> f64 {{ {} ret %x }}", "%y = sin %x ".repeat(1));
-    assert!(parse(&long).is_ok());
+    let long = "fn @f(%x: f64) -> f64 { %y = sin %x  ret %x }";
+    assert!(parse(long).is_ok());
     let spaces = " ".repeat(1_000_000);
     refused(&format!("fn @f(%x: f64) -> f64 {{{spaces}é"), "1:1000024: the character 'é'");
     refused(&format!("// {}\n é", "é".repeat(1000)), "2:2: the character 'é'");
