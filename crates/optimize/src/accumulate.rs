@@ -25,7 +25,7 @@ pub(crate) fn accumulate(f: &Function, tally: &mut Tally) -> Function {
         let found: Vec<Option<Table>> = (0..*targets)
             .map(|k| {
                 let from_zero = b.function().is_zero(site.operands[k]);
-                Table::of(Single::of(dims, *targets, body, k)?, from_zero, options)
+                Table::of(&Single::of(dims, *targets, body, k)?, from_zero, options)
             })
             .collect();
         // All of them, or only those that need no sums of their own: what targets share is then computed
@@ -141,7 +141,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(single: Single, from_zero: bool, options: Options) -> Option<Table> {
+    fn of(single: &Single, from_zero: bool, options: Options) -> Option<Table> {
         let (body, rank) = (&*single.body, single.dims.len());
         let own = Op::Param(rank as u32);
         let uses = use_counts(body);

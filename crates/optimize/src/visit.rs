@@ -178,12 +178,11 @@ pub(crate) fn same_outside(
     }
 }
 
+/// What writes a change down: its parts, given the operands; none if there is nothing to change.
+pub(crate) type Replacement<'c> = dyn FnMut(&mut Builder, &[Value]) -> Option<Vec<Value>> + 'c;
+
 /// Whether a change costs no more: both built on their own, with what is known of the operands.
-pub(crate) fn pays(
-    b: &Builder,
-    site: &Site<'_>,
-    change: &mut dyn FnMut(&mut Builder, &[Value]) -> Option<Vec<Value>>,
-) -> bool {
+pub(crate) fn pays(b: &Builder, site: &Site<'_>, change: &mut Replacement<'_>) -> bool {
     let mut alone = |changed: bool| -> Option<f64> {
         let mut scratch = Builder::new("");
         let operands: Vec<Value> =
