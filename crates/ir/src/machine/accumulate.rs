@@ -55,6 +55,8 @@ impl Split {
             simple &= users == 1 && !body.results().contains(&array);
         }
         simple &= body.results().iter().all(|v| derived[v.index()]);
+        // A number among the targets is no list that is added to in place.
+        simple &= body.params()[own..own + targets].iter().all(|p| !p.ty.is_scalar());
         Split { derived, late, simple }
     }
 }
