@@ -158,12 +158,16 @@ impl Function {
         }
     }
 
-    /// Whether there are only scalar numbers and truth values, and no operation with a body.
+    /// Whether there are only scalar numbers and truth values, made by the operations of the table, comparisons,
+    /// `and`, `or`, `not` and `select`.
     pub fn is_flat(&self) -> bool {
         self.structures.is_empty()
             && self.values().all(|v| {
-                let ty = self.ty(v);
-                ty.is_float() && ty.is_scalar() || ty == Type::BOOL
+                let (op, ty) = (self.op(v), self.ty(v));
+                // What stops or casts, or chooses between truth values, is run with the rest.
+                let other = matches!(op, Op::Stop | Op::Cast)
+                    || matches!(op, Op::Select) && ty == Type::BOOL;
+                !other && (ty.is_float() && ty.is_scalar() || ty == Type::BOOL)
             })
     }
 

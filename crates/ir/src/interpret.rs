@@ -255,7 +255,12 @@ impl Function {
             }
         }
         for (result, value) in results.iter_mut().zip(self.results()) {
-            *result = room.numbers[value.index()];
+            *result = if self.ty(*value) == Type::BOOL {
+                let mask = room.masks[value.index()];
+                catch(|| S::select(mask, S::one(), S::zero()))?
+            } else {
+                room.numbers[value.index()]
+            };
         }
         Ok(())
     }

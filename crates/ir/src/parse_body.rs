@@ -418,7 +418,11 @@ impl<'t> Parser<'t> {
             let (value, span) = self.value(scopes, Some(Type::scalar(ty.element())))?;
             let found = self.scope(scopes)?.builder.ty(value);
             let fits = found == inner || found == Type::scalar(ty.element());
-            if !fits || (op == Op::PutAdd && !ty.is_float()) {
+            if op == Op::PutAdd && !ty.is_float() {
+                let message = format!("`put_add` adds numbers, {ty} has none");
+                return Err(self.error(span, message));
+            }
+            if !fits {
                 let message = format!("`{}` wants {inner} here, this is {found}", op.name());
                 return Err(self.error(span, message));
             }

@@ -512,3 +512,21 @@ fn targets_of_an_accumulation_are_not_looked_at_through_bodies() {
         &[66.0],
     );
 }
+
+/// Functions of scalars only are run by themselves: with all that may stand in them.
+#[test]
+fn stops_casts_and_truths_of_scalars_are_run() {
+    gives("fn @f(%x: f64) -> f64 { %s = stop %x %r = mul %s, %x ret %r }", &[3.0], &[9.0]);
+    gives("fn @f(%x: f64) -> bool { %c = gt %x, 0.0 ret %c }", &[1.0], &[1.0]);
+    gives("fn @f(%x: f64) -> (f64, bool) { %c = gt %x, 0.0 ret %x, %c }", &[-1.0], &[-1.0, 0.0]);
+    gives("fn @f(%x: f64) -> f64 { %c = gt %x, 0.0 %r = cast %c : f64 ret %r }", &[1.0], &[1.0]);
+    let chosen = "fn @f(%x: f64) -> f64 {
+  %c = gt %x, 0.0
+  %d = lt %x, 2.0
+  %e = select %c, %d, %c
+  %r = select %e, 5.0, 7.0
+  ret %r
+}";
+    gives(chosen, &[1.0], &[5.0]);
+    gives(chosen, &[3.0], &[7.0]);
+}
