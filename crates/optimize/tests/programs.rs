@@ -56,7 +56,7 @@ fn the_gradient_of_a_normalised_vector_is_linear_in_its_size() {
     }
     let (f, n) = (normalize(7), 7);
     let g = reverse(&f).unwrap();
-    let x: Vec<f64> = (0..2 * n).map(|k| 0.5 + (k as f64).sin()).collect();
+    let x: Vec<f64> = (0..2 * n).map(|k| 0.5 + f64::from(k).sin()).collect();
     agree(&g, &simplify(&g), &x);
     agree(&g, &simplify(&reverse(&simplify(&f)).unwrap()), &x);
 }
@@ -81,7 +81,7 @@ fn of_a_slice_only_its_elements_are_computed() {
     // Ten sums of eight products, ten products with z and ten with 4.
     assert!(f.cost().flops >= 16_000.0);
     assert_eq!(g.cost().flops, 10.0 * 16.0 + 20.0, "{g}");
-    let x: Vec<f64> = (0..9008).map(|k| (k as f64 * 0.1).sin()).collect();
+    let x: Vec<f64> = (0..9008).map(|k| (f64::from(k) * 0.1).sin()).collect();
     agree(&f, &g, &x);
 }
 
@@ -102,7 +102,7 @@ fn a_gradient_of_a_product_with_a_matrix_scatters_nothing() {
     let fast = simplify(&g);
     let text = fast.to_string();
     assert!(!text.contains("acc") && !text.contains("put_add"), "{text}");
-    let x: Vec<f64> = (0..650).map(|k| (k as f64 * 0.3).sin()).collect();
+    let x: Vec<f64> = (0..650).map(|k| (f64::from(k) * 0.3).sin()).collect();
     agree(&g, &fast, &x);
     assert!(total(&fast) <= 3.5 * total(&simplify(&f)), "{text}");
 }
@@ -126,7 +126,7 @@ fn a_loop_that_sums_becomes_a_sum_and_its_gradient_a_table() {
     let grad = gradient(&f).unwrap();
     let fast = simplify(&grad);
     assert!(!fast.to_string().contains("for") && !fast.to_string().contains("acc"), "{fast}");
-    let x: Vec<f64> = (0..50).map(|k| (k as f64 * 0.3).sin()).collect();
+    let x: Vec<f64> = (0..50).map(|k| (f64::from(k) * 0.3).sin()).collect();
     agree(&grad, &fast, &x);
     // To the bit, it is added to the zero it starts from.
     let exact = optimize(&f, &Options::exact()).function;
