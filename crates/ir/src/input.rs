@@ -6,7 +6,7 @@ use crate::trace_array::TracedArray;
 use crate::trace_index::{TracedIndex, TracedIndices, array_of};
 use crate::types::{Element, Type};
 
-/// What a function takes: a [`number`], an [`array`], an [`index`] or [`indices`], and tuples, arrays and
+/// What a function takes: a [`number`], an [`array()`], an [`index`] or [`indices`], and tuples, arrays and
 /// lists of them.
 pub trait Inputs {
     /// What the traced code is given.
