@@ -21,7 +21,7 @@ use crate::place::here;
 /// use cotangent_numbers::{GradientTracer, Known, SetKind, jacobian_pattern};
 ///
 /// let pattern = jacobian_pattern::<Known<GradientTracer>>(SetKind::Sorted, &[0.0; 2], 1, |x, y| {
-///     let (mut k, mut sum) = (Known::from(0.0), x[0]);
+///     let (mut k, mut sum) = (Known::<GradientTracer>::from(0.0), x[0]);
 ///     while k < 3.0 {
 ///         sum = sum * x[0];
 ///         k = k + 1.0;
