@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::op::{Node, Op};
 use crate::structure::Structure;
 use crate::table::Table;
@@ -195,6 +197,22 @@ impl Function {
             }
         }
         parts
+    }
+
+    /// The parts of all operations with bodies, as far as they are used.
+    pub fn all_parts(&self) -> FxHashMap<Value, Vec<Option<Value>>> {
+        let mut found: FxHashMap<Value, Vec<Option<Value>>> = FxHashMap::default();
+        for value in self.values() {
+            if let Some(structure) = self.structure(value) {
+                let count = structure.part_types(crate::types::Dim::Any).len();
+                found.insert(value, vec![None; count]);
+            } else if let Op::Part(k) = self.op(value)
+                && let Some(parts) = found.get_mut(&self.operand(value, 0))
+            {
+                parts[k as usize] = Some(value);
+            }
+        }
+        found
     }
 
     /// The first dimension of what a loop stacks.

@@ -49,6 +49,7 @@ mod parse;
 mod parse_body;
 mod parse_structure;
 mod print;
+mod rebuild;
 mod retrace;
 mod slot;
 mod specialise;

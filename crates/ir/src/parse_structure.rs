@@ -152,12 +152,10 @@ impl<'t> Parser<'t> {
     ) -> Result<Vec<Value>, ParseError> {
         let scope = self.scope(scopes)?;
         let types: Vec<Type> = operands.iter().map(|v| scope.builder.ty(*v)).collect();
-        let linear: Vec<bool> = operands.iter().map(|v| scope.linear.contains(v)).collect();
         let checked = structure
             .check(&types)
             .map_err(|e| e.to_string())
             .and_then(|()| structure.linear_parts().map_err(|e| e.to_string()));
-        let _ = linear;
         match checked {
             Ok(parts_linear) => {
                 let parts = scope.builder.structure(structure, operands);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Activity, Builder, Copied, Derive, Dim, Function, Mode, Structure, Value};
+use cotangent_ir::{Activity, Builder, Derive, Dim, Function, Mode, Structure, Value};
 
 use crate::error::TransformError;
 use crate::jacobian::{hessian_to, jacobian_to};
@@ -31,36 +31,16 @@ pub fn lower(f: &Function) -> Result<Function, TransformError> {
         return Ok(f.clone());
     }
     f.verify()?;
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
-    let mut copies = Copied::new(f.len());
-    for value in f.values() {
-        let Some(structure) = f.structure(value) else {
-            copies.value(&mut b, f, value, &args);
-            continue;
-        };
-        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
-        let mut failure = None;
-        let inner = structure.with_bodies(|body| match lower(body) {
-            Ok(lowered) => Arc::new(lowered),
-            Err(error) => {
-                failure = Some(error);
-                body.clone()
-            }
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        let parts = match &inner {
-            Structure::Derive(derive) => write_out(&mut b, derive, &operands)?,
-            _ => b.structure(inner, &operands),
+    let lowered = f.try_rebuilt(|b, copies, value| {
+        let Some(structure) = f.structure(value) else { return Ok(false) };
+        let operands = copies.operands(f, value);
+        let parts = match structure.try_with_bodies(|body| lower(body).map(Arc::new))? {
+            Structure::Derive(derive) => write_out(b, &derive, &operands)?,
+            inner => b.structure(inner, &operands),
         };
         copies.set_parts(value, parts);
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    let lowered = b.finish(f.results().iter().map(|v| copies.of(*v)).collect());
+        Ok::<_, TransformError>(true)
+    })?;
     Ok(match f.rule() {
         Some(rule) => lowered.with_rule(lower(rule)?),
         None => lowered,

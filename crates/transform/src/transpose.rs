@@ -2,6 +2,7 @@
 
 use cotangent_ir::{Builder, Copied, Function, Op, Param, Type, Value};
 use cotangent_ops::Opcode;
+use rustc_hash::FxHashMap;
 
 use crate::error::TransformError;
 use crate::linearize::linearize_to;
@@ -76,6 +77,8 @@ pub(crate) struct Turner<'f> {
     pub(crate) of: Vec<Option<Value>>,
     /// Loops that are mixed: how they are turned around, found when their ordinary part was copied.
     pub(crate) loops: Vec<Option<Turned<'f>>>,
+    /// The parts of operations with bodies, until they are turned around.
+    pub(crate) parts: FxHashMap<Value, Vec<Option<Value>>>,
 }
 
 impl<'f> Turner<'f> {
@@ -92,6 +95,7 @@ impl<'f> Turner<'f> {
             copies: Copied::new(f.len()),
             of: vec![None; f.len()],
             loops: (0..f.len()).map(|_| None).collect(),
+            parts: f.all_parts(),
         };
         for value in f.values() {
             match f.op(value) {

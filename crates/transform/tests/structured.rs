@@ -1,9 +1,11 @@
 //! Laws of derivatives on random programs with arrays, kernels, loops, branches and calls.
 
 use cotangent_ir::{Function, Type, parse};
-use cotangent_numbers::{Dual, Interval};
+use cotangent_numbers::{Dual, Interval, Jet};
 use cotangent_testkit::programs::{Options, arguments, random};
-use cotangent_transform::{gradient, hessian, jacobian, linearize, reverse, transpose};
+use cotangent_transform::{
+    collapsed, gradient, hessian, jacobian, jet, laplacian, linearize, reverse, transpose,
+};
 
 type D1 = Dual<f64, 1>;
 type D2 = Dual<D1, 1>;
@@ -69,6 +71,21 @@ impl Case {
         let mut tangents = vec![0.0; self.x.len()];
         self.inputs.iter().zip(&self.v).for_each(|(k, v)| tangents[*k] = *v);
         self.x.iter().zip(tangents).map(|(x, t)| number(*x, t)).collect()
+    }
+
+    /// The arguments of an expanded function: behind each parameter that moves what goes beside it.
+    fn expanded(&self, beside: &[Vec<f64>]) -> Vec<f64> {
+        let (mut all, mut at, mut moving) = (Vec::new(), 0, 0);
+        for p in self.f.params() {
+            let len = p.ty.len().unwrap();
+            all.extend(&self.x[at..at + len]);
+            at += len;
+            if p.ty.is_float() {
+                beside.iter().for_each(|c| all.extend(&c[moving..moving + len]));
+                moving += len;
+            }
+        }
+        all
     }
 
     fn of<S: Copy>(&self, results: &[S]) -> Vec<S> {
@@ -202,6 +219,19 @@ fn higher_orders_of_structured_programs_agree_with_nested_dual_numbers() {
             }
             same(seed, f, "Hessian times vector", &[along(&h[i])], &[hv[i]], 1e-7);
         }
+        // Without a Hessian.
+        let trace: f64 = (0..n).map(|k| h[k][k]).sum();
+        let lap = laplacian(f).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &lap);
+        let found = lap.run(&case.x).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{lap}"));
+        same(seed, f, "Laplacian", &found[1..], &[trace], 1e-7);
+        let two = collapsed(f, 2).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &two);
+        // Along v, along 2v, and s = v.
+        let beside = [1.0, 2.0, 1.0].map(|c| case.v.iter().map(|v| c * v).collect::<Vec<f64>>());
+        let found = two.run(&case.expanded(&beside)).unwrap();
+        let expected = [y[0], first, 2.0 * first, 5.0 * second + first];
+        same(seed, f, "collapsed", &found, &expected, 1e-7);
         compared += 1;
         if seed % 3 == 0 {
             let third_order = linearize(&over).unwrap();
@@ -214,6 +244,51 @@ fn higher_orders_of_structured_programs_agree_with_nested_dual_numbers() {
         }
     }
     assert!(compared > 250, "{compared}");
+}
+
+/// Taylor series of programs with bodies: the program of coefficients gives what numbers with coefficients do.
+#[test]
+fn series_of_structured_programs_agree_with_jets() {
+    const ORDER: usize = 4;
+    let mut compared = 0;
+    for seed in 0..500 {
+        let options = Options { operations: 5 + seed as usize % 90, ..options(seed) };
+        let case = Case::new(seed + 30_000, &options);
+        let f = &case.f;
+        let y = f.run(&case.x).unwrap();
+        // Coefficients v, v/2, v/3, …
+        let beside: Vec<Vec<f64>> =
+            (1..=ORDER).map(|k| case.v.iter().map(|v| v / k as f64).collect()).collect();
+        let numbers = case.moving(|x, t| {
+            let mut coefficients = [x; ORDER + 1];
+            (1..=ORDER).for_each(|k| coefficients[k] = t / k as f64);
+            Jet { coefficients }
+        });
+        let expected: Vec<Jet<f64, { ORDER + 1 }>> = f.run(&numbers).unwrap();
+        if wild(&y) || expected.iter().any(|jet| wild(&jet.coefficients)) {
+            continue;
+        }
+        let series = jet(f, ORDER).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &series);
+        let found = series.run(&case.expanded(&beside));
+        let found = found.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{series}"));
+        let (mut at, mut number) = (0, 0);
+        for ty in f.results().iter().map(|v| f.ty(*v)) {
+            let len = ty.len().unwrap();
+            let orders = if ty.is_float() { ORDER + 1 } else { 1 };
+            for order in 0..orders {
+                let own: Vec<f64> =
+                    (0..len).map(|k| expected[number + k].coefficients[order]).collect();
+                let what = format!("coefficient {order}");
+                same(seed, f, &what, &found[at..at + len], &own, 1e-8);
+                at += len;
+            }
+            number += len;
+        }
+        assert_eq!(at, found.len(), "seed {seed}");
+        compared += 1;
+    }
+    assert!(compared > 350, "{compared}");
 }
 
 /// The rows of a Hessian, whose blocks stand parameter by parameter.
