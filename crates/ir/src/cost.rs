@@ -268,6 +268,8 @@ impl Structure {
             Structure::Derive(derive) => {
                 let seeds: f64 = match derive.mode {
                     Mode::Forward | Mode::Reverse => derive.width.unwrap_or(1) as f64,
+                    // A product of series takes a sum for each coefficient.
+                    Mode::Jet { order } => (order * (order + 1)) as f64 / 4.0,
                     Mode::Jacobian | Mode::Hessian => {
                         let active = derive.function.params().iter().zip(&derive.args);
                         active.filter(|(_, a)| a.moves()).map(|(p, _)| elements(p.ty)).sum()

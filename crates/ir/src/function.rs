@@ -215,6 +215,12 @@ impl Function {
         found
     }
 
+    /// Whether it or something in it takes for granted how a condition comes out.
+    pub fn has_guards(&self) -> bool {
+        let inside = |structure: &Structure| structure.bodies().any(|body| body.has_guards());
+        !self.guards.is_empty() || self.structures.iter().any(inside)
+    }
+
     /// The first dimension of what a loop stacks.
     pub fn stack_dim(&self, whole: Value) -> crate::types::Dim {
         let operands: Vec<Value> = self.operands(whole).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::build::Builder;
-use crate::derive::{Activity, Derive, Mode};
+use crate::derive::{Activity, Derive, MOST_ORDER, Mode};
 use crate::function::{Function, Param, Value};
 use crate::lex::Token;
 use crate::parse::{DEEPEST, Extent, MOST, ParseError, Parser};
@@ -214,8 +214,17 @@ impl<'t> Parser<'t> {
         at: &Range<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Result<Vec<Value>, ParseError> {
-        let mut width = None;
-        if self.reader.takes('{')? {
+        let (mut mode, mut width) = (mode, None);
+        if let Mode::Jet { order } = &mut mode {
+            self.reader.sign('{')?;
+            self.word("order")?;
+            *order = usize::try_from(self.integer()?).unwrap_or(0);
+            self.reader.sign('}')?;
+            if !(1..=MOST_ORDER).contains(order) {
+                let message = format!("`jet` has orders from 1 to {MOST_ORDER}, not {order}");
+                return Err(self.error(at.clone(), message));
+            }
+        } else if self.reader.takes('{')? {
             self.word("width")?;
             width = usize::try_from(self.integer()?).ok();
             self.reader.sign('}')?;
@@ -233,14 +242,16 @@ impl<'t> Parser<'t> {
             let activity = self.activity()?;
             derive.args.push(activity);
             if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
-                operands.push(self.value(scopes, ty)?.0);
+                for _ in 0..mode.seeds() {
+                    operands.push(self.value(scopes, ty)?.0);
+                }
             }
             if !self.reader.takes(',')? {
                 self.reader.sign(')')?;
                 break;
             }
         }
-        if matches!(mode, Mode::Forward | Mode::Reverse) {
+        if mode.says_results() {
             self.word("ret")?;
             self.reader.sign('(')?;
             while !self.reader.takes(')')? {

@@ -69,7 +69,7 @@ impl Reducer {
 /// | `while` | carries, captures | carries, captures → carries, stacked; the condition: → truth | the last carries, arrays of stacked values, the number of rounds |
 /// | `if` | condition, captures | captures → values | the values |
 /// | `call` | arguments | the function | its results |
-/// | `fwd`, `rev`, `jac`, `hess` | see [`Derive`] | the function | see [`Derive`] |
+/// | `fwd`, `rev`, `jac`, `hess`, `jet` | see [`Derive`] | the function | see [`Derive`] |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// The body at every point of a domain, side by side.

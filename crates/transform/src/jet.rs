@@ -1,6 +1,6 @@
 //! Taylor mode: series in the place of numbers.
 
-use cotangent_ir::{Builder, Element, Function, Numbers, Traced, Type, Value};
+use cotangent_ir::{Builder, Element, Function, MOST_ORDER, Numbers, Traced, Type, Value};
 use cotangent_numbers::{Fault, expand};
 use cotangent_ops::{Apply, Lift, Opcode};
 
@@ -9,9 +9,6 @@ use crate::expand::{Along, Expansion, Moved, float_element, nonzero, write};
 use crate::linearize::{by_result, fitting};
 use crate::lower::lower;
 use crate::rewrite::{ordinary, zeros_like};
-
-/// The highest order that is written down.
-const MOST: usize = 64;
 
 /// The function on Taylor series: for each number or array of numbers among its parameters the coefficients up
 /// to an order (`%x`, `%x.1`, `%x.2`, …), and for each among its results the same.
@@ -74,8 +71,8 @@ impl Series {
     /// An order that is not written down.
     pub(crate) fn new(order: usize, element: Element) -> Result<Self, TransformError> {
         match order {
-            1..=MOST => Ok(Series { order, element }),
-            _ => Err(TransformError::Order { order, most: MOST }),
+            1..=MOST_ORDER => Ok(Series { order, element }),
+            _ => Err(TransformError::Order { order, most: MOST_ORDER }),
         }
     }
 }

@@ -28,6 +28,7 @@
 //! ```
 
 mod activity;
+mod batch;
 mod checkpoint;
 mod error;
 mod expand;
@@ -44,6 +45,7 @@ mod turn_loop;
 mod turn_structure;
 
 pub use activity::{Analysis, canonicalise};
+pub use batch::batch;
 pub use checkpoint::checkpoint;
 pub use error::TransformError;
 pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};

@@ -1,10 +1,11 @@
 //! Laws of derivatives on random programs with arrays, kernels, loops, branches and calls.
 
-use cotangent_ir::{Function, Type, parse};
+use cotangent_ir::{Dim, Function, Type, parse};
 use cotangent_numbers::{Dual, Interval, Jet};
 use cotangent_testkit::programs::{Options, arguments, random};
 use cotangent_transform::{
-    collapsed, gradient, hessian, jacobian, jet, laplacian, linearize, reverse, transpose,
+    TransformError, batch, collapsed, gradient, hessian, jacobian, jet, laplacian, linearize,
+    reverse, transpose,
 };
 
 type D1 = Dual<f64, 1>;
@@ -393,6 +394,55 @@ fn intervals_enclose_what_structured_programs_give() {
         enclosed += 1;
     }
     assert!(enclosed > 350 && open < 250, "{enclosed} {open}");
+}
+
+/// A batch gives at each point what the function does there; so does its derivative.
+#[test]
+fn batches_of_structured_programs_are_the_program_at_each_point() {
+    for seed in 0..150 {
+        let options = Options { operations: 5 + seed as usize % 60, ..options(seed) };
+        let case = Case::new(seed + 40_000, &options);
+        let f = linearize(&case.f).unwrap();
+        let at = [&case.x[..], &case.v].concat();
+        let points = 3;
+        // All numbers differ from point to point; the others are shared.
+        let many = batch(&f, Dim::Size(points), |p| p.ty.is_float());
+        let many = many.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &many);
+        let moved = |k: usize, x: f64| x + 0.01 * k as f64;
+        let (mut wide, mut own) = (Vec::new(), vec![Vec::new(); points]);
+        let mut rest = &at[..];
+        for p in f.params() {
+            let (entries, after) = rest.split_at(p.ty.len().unwrap());
+            rest = after;
+            for (k, own) in own.iter_mut().enumerate() {
+                let entries =
+                    entries.iter().map(|x| if p.ty.is_float() { moved(k, *x) } else { *x });
+                own.extend(entries.clone());
+                if p.ty.is_float() || k == 0 {
+                    wide.extend(entries);
+                }
+            }
+        }
+        let found = many.run(&wide).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{many}"));
+        let each: Vec<Vec<f64>> = own.iter().map(|x| f.run(x).unwrap()).collect();
+        let (mut start, mut rest) = (0, &found[..]);
+        for ty in f.results().iter().map(|v| f.ty(*v)) {
+            let len = ty.len().unwrap();
+            for row in &each {
+                let (entries, after) = rest.split_at(len);
+                rest = after;
+                same(seed, &f, "batch", entries, &row[start..start + len], 0.0);
+            }
+            start += len;
+        }
+    }
+    let f = parse("fn @f(%x: f64) -> f64 { %s = sin %x ret %s }").unwrap();
+    let nothing = batch(&f, Dim::Size(2), |_| false);
+    assert!(matches!(nothing, Err(TransformError::Batch { .. })));
+    let guarded = parse("fn @f(%x: f64) -> f64 { %g = lt %x, 0.0 guard %g, true ret %x }").unwrap();
+    let error = batch(&guarded, Dim::Size(2), |_| true).unwrap_err();
+    assert!(error.to_string().contains("guards"), "{error}");
 }
 
 /// Where derivatives stop, forward and reverse stop at the same places.
