@@ -132,6 +132,23 @@ impl Builder {
         }
     }
 
+    /// The value, kept in loops for the way back.
+    pub fn keep(&mut self, x: Value) -> Value {
+        self.marked(Op::Keep, x)
+    }
+
+    /// The value, computed again in loops on the way back.
+    pub fn recompute(&mut self, x: Value) -> Value {
+        self.marked(Op::Recompute, x)
+    }
+
+    pub(crate) fn marked(&mut self, mark: Op, x: Value) -> Value {
+        match self.function.op(x) {
+            op if op.is_constant() || op == mark => x,
+            _ => self.intern(mark, self.ty(x), &[x]),
+        }
+    }
+
     /// The sum of all elements of an array; `linear` says whether the array is a tangent or cotangent.
     pub fn total(&mut self, array: Value, linear: bool) -> Value {
         let ty = self.ty(array);

@@ -176,7 +176,13 @@ impl Function {
                 return Cost::default();
             }
             // Parts are counted with what they are of, dimensions and marks cost nothing.
-            Op::Part(_) | Op::Extent(_) | Op::Stop | Op::Structure(_) | Op::Table(_) => {
+            Op::Part(_)
+            | Op::Extent(_)
+            | Op::Stop
+            | Op::Keep
+            | Op::Recompute
+            | Op::Structure(_)
+            | Op::Table(_) => {
                 return Cost::default();
             }
             Op::Elementary(code, parameter) => elementary(code, parameter),

@@ -167,7 +167,7 @@ impl Function {
             && self.values().all(|v| {
                 let (op, ty) = (self.op(v), self.ty(v));
                 // What stops or casts, or chooses between truth values, is run with the rest.
-                let other = matches!(op, Op::Stop | Op::Cast)
+                let other = matches!(op, Op::Stop | Op::Keep | Op::Recompute | Op::Cast)
                     || matches!(op, Op::Select) && ty == Type::BOOL;
                 !other && (ty.is_float() && ty.is_scalar() || ty == Type::BOOL)
             })

@@ -11,6 +11,7 @@ use cotangent_ops::{Binary, Comparison, Lift, Mask, Opcode, Operation, Ternary, 
 
 use crate::build::{Builder, fold};
 use crate::function::{Function, Param, Value};
+use crate::op::Op;
 use crate::trace_region::{Innermost, Place, Trace, with, with_innermost};
 use crate::types::Type;
 
@@ -81,6 +82,34 @@ fn unchanged_sum(code: Opcode, operands: &[Traced]) -> Option<Traced> {
         _ => return None,
     };
     with_innermost(|trace| trace.coefficients)?.then_some(same)
+}
+
+impl Traced {
+    /// The number itself; in a loop reverse mode keeps it, whatever it takes.
+    #[must_use]
+    #[track_caller]
+    pub fn keep(self) -> Traced {
+        self.marked(Op::Keep)
+    }
+
+    /// The number itself; in a loop reverse mode computes it again and never keeps it.
+    #[must_use]
+    #[track_caller]
+    pub fn recompute(self) -> Traced {
+        self.marked(Op::Recompute)
+    }
+
+    #[track_caller]
+    fn marked(self, mark: Op) -> Traced {
+        if self.is_constant() {
+            return self;
+        }
+        let place = with([self.place], Location::caller(), |trace, [place]| {
+            let value = trace.builder.marked(mark, place.value());
+            trace.at(value)
+        });
+        Traced { place, ..self }
+    }
 }
 
 #[track_caller]

@@ -310,7 +310,7 @@ impl Function {
                     _ => false,
                 },
                 _ if !any => false,
-                Op::Fill | Op::Cast if self.ty(value).is_float() => true,
+                Op::Fill | Op::Cast | Op::Keep | Op::Recompute if self.ty(value).is_float() => true,
                 Op::Load => true,
                 Op::Extent(_) => false,
                 Op::Put | Op::PutAdd => match (0..2).find(|k| !is(*k) && !zero(*k)) {

@@ -54,7 +54,7 @@ fn is_producer(f: &Function, value: Value) -> bool {
     }
     match f.op(value) {
         Op::Part(_) => matches!(f.structure(f.operand(value, 0)), Some(Structure::Tab { .. })),
-        op => is_elementwise(op) && op != Op::Stop,
+        op => is_elementwise(op) && !matches!(op, Op::Stop | Op::Keep | Op::Recompute),
     }
 }
 

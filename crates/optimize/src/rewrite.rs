@@ -295,6 +295,8 @@ pub(crate) fn is_elementwise(op: Op) -> bool {
             | Op::Integral(_)
             | Op::Cast
             | Op::Stop
+            | Op::Keep
+            | Op::Recompute
     )
 }
 

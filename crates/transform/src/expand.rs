@@ -204,6 +204,8 @@ fn linear(
             Some(b.select(args[0], moving[1].unwrap_or(zero), moving[2].unwrap_or(zero)))
         }
         Op::Cast => moving[0].map(|t| b.cast(t, ty.element())),
+        // Marks are of the values.
+        Op::Keep | Op::Recompute => moving[0],
         Op::Fill => moving[0].map(|t| b.fill(t, ty)),
         Op::Load => moving[0].map(|t| b.load(t, &args[1..])),
         Op::Put => {

@@ -38,6 +38,7 @@ mod jet;
 mod laplacian;
 mod linearize;
 mod lower;
+mod residuals;
 mod rewrite;
 mod strip;
 mod transpose;

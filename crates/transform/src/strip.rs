@@ -8,6 +8,12 @@ use crate::error::TransformError;
 
 /// Some results of a function, none of them linear, without its linear parameters.
 pub(crate) fn strip(f: &Function, results: &[usize]) -> Result<Function, TransformError> {
+    let values: Vec<Value> = results.iter().map(|k| f.results()[*k]).collect();
+    strip_to(f, &values)
+}
+
+/// Some values of a function, none of them linear, without its linear parameters.
+pub(crate) fn strip_to(f: &Function, values: &[Value]) -> Result<Function, TransformError> {
     let linear = f.linear_values()?;
     let mut b = Builder::new(f.name());
     let mut copies = Copied::new(f.len());
@@ -45,7 +51,7 @@ pub(crate) fn strip(f: &Function, results: &[usize]) -> Result<Function, Transfo
             _ => {}
         }
     }
-    Ok(b.finish(results.iter().map(|k| copies.of(f.results()[*k])).collect()))
+    Ok(b.finish(values.iter().map(|v| copies.of(*v)).collect()))
 }
 
 /// Whether an operand goes to a linear parameter.

@@ -89,6 +89,17 @@ impl<'f> Turner<'f> {
         b: &mut Builder,
         args: &[Option<Value>],
     ) -> Result<Self, TransformError> {
+        Turner::given(f, linear, b, args, &[])
+    }
+
+    /// [`new`](Turner::new) with some values given: they are not computed again.
+    pub(crate) fn given(
+        f: &'f Function,
+        linear: Vec<bool>,
+        b: &mut Builder,
+        args: &[Option<Value>],
+        given: &[(Value, Value)],
+    ) -> Result<Self, TransformError> {
         let mut turner = Turner {
             f,
             linear,
@@ -97,7 +108,11 @@ impl<'f> Turner<'f> {
             loops: (0..f.len()).map(|_| None).collect(),
             parts: f.all_parts(),
         };
+        given.iter().for_each(|(value, copy)| turner.copies.set(*value, *copy));
         for value in f.values() {
+            if turner.copies.get(value).is_some() {
+                continue;
+            }
             match f.op(value) {
                 Op::Param(k) => {
                     if let Some(arg) = args[k as usize] {
@@ -243,7 +258,7 @@ impl<'f> Turner<'f> {
                 let turned = b.cast(cotangent, f.ty(args[0]).element());
                 self.add(b, args[0], turned);
             }
-            Op::Fill => self.add(b, args[0], cotangent),
+            Op::Fill | Op::Keep | Op::Recompute => self.add(b, args[0], cotangent),
             Op::Load => {
                 let indices: Vec<Value> = args[1..].iter().map(|v| self.copies.of(*v)).collect();
                 let before = self.or_zero(b, args[0])?;

@@ -399,11 +399,16 @@ fn intervals_enclose_what_structured_programs_give() {
 /// A batch gives at each point what the function does there; so does its derivative.
 #[test]
 fn batches_of_structured_programs_are_the_program_at_each_point() {
+    let mut compared = 0;
     for seed in 0..150 {
         let options = Options { operations: 5 + seed as usize % 60, ..options(seed) };
         let case = Case::new(seed + 40_000, &options);
         let f = linearize(&case.f).unwrap();
+        if case.inputs.is_empty() {
+            continue;
+        }
         let at = [&case.x[..], &case.v].concat();
+        compared += 1;
         let points = 3;
         // All numbers differ from point to point; the others are shared.
         let many = batch(&f, Dim::Size(points), |p| p.ty.is_float());
@@ -437,6 +442,7 @@ fn batches_of_structured_programs_are_the_program_at_each_point() {
             start += len;
         }
     }
+    assert!(compared > 120, "{compared}");
     let f = parse("fn @f(%x: f64) -> f64 { %s = sin %x ret %s }").unwrap();
     let nothing = batch(&f, Dim::Size(2), |_| false);
     assert!(matches!(nothing, Err(TransformError::Batch { .. })));

@@ -162,7 +162,7 @@ impl Code<'_> {
                 Slot::new::<Integers<S>>(data, false, varies, len)
             }
             // A copy of what derivatives do not see.
-            Op::Stop => slots.swap_remove(0),
+            Op::Stop | Op::Keep | Op::Recompute => slots.swap_remove(0),
             other => return fault(f, format!("`{}` cannot be run here", other.name())),
         })
     }
