@@ -38,6 +38,7 @@ mod combinators;
 mod cost;
 mod derive;
 mod domains;
+mod facts;
 mod function;
 pub mod input;
 mod interpret;
@@ -49,6 +50,7 @@ mod parse;
 mod parse_body;
 mod parse_structure;
 mod print;
+pub mod ranges;
 mod rebuild;
 mod retrace;
 mod settle;
@@ -80,6 +82,7 @@ pub use domains::{
     contract, count, explain, hessian_pattern, hunt, jacobian_pattern, local_hessian_pattern,
     local_jacobian_pattern, roots, unrolled,
 };
+pub use facts::Fact;
 pub use function::{Function, Guard, Param, Value};
 pub use interpret::{Room, RunError};
 pub use op::{Integral, Op, takes_parameter};

@@ -1,11 +1,11 @@
 //! Rules of arrays and indices: what is loaded, put, known by its range.
 
+use cotangent_ir::ranges::range;
 use cotangent_ir::{Builder, Function, Integral, Op, Reducer, Structure, Type, Value};
 use cotangent_ops::{Comparison, Opcode};
 
 use crate::options::Class;
 use crate::pattern::{integer, number};
-use crate::range::range;
 use crate::rewrite::Rewriter;
 use crate::stats::{formula, pending};
 

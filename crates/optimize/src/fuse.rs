@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
+use cotangent_ir::ranges::{Range, in_range, of_body};
 use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Type, Value};
 
-use crate::range::{Range, in_range, of_body};
 use crate::rewrite::{bound, is_elementwise};
 use crate::stats::Tally;
 use crate::visit::{copy_into, rebuild};

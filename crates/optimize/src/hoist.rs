@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use cotangent_ir::ranges::{Range, in_range, of_body};
 use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Reducer, Structure, Value};
 
-use crate::range::{Range, in_range, of_body};
 use crate::rewrite::bound;
 use crate::stats::Tally;
 use crate::visit::{Site, copy_into, rebuild};

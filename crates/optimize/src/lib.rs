@@ -17,7 +17,6 @@ mod manager;
 mod merge;
 mod options;
 mod pattern;
-mod range;
 mod reduce;
 mod rewrite;
 mod rules;

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use cotangent_ir::ranges::{Range, of_body};
 use cotangent_ir::{
-    Builder, Copied, Dim, Element, Function, LinearValues, Op, Structure, Type, Value,
+    Builder, Copied, Dim, Element, Fact, Function, LinearValues, Op, Structure, Type, Value,
 };
+use cotangent_ops::Comparison;
 
 use crate::pattern::{Pattern, Rule, build};
-use crate::range::{Range, of_body};
 use crate::rules::rules;
 use crate::stats::{Tally, formula, pending};
 
@@ -65,10 +66,17 @@ fn rewrite(
         strict,
     };
     let linear = f.linear_values().unwrap_or_else(|_| vec![false; f.len()]);
+    let facts = facts(f);
     let mut copies = Copied::new(f.len());
     for value in f.values() {
         let copy = match f.op(value) {
             Op::Param(k) => args[k as usize],
+            Op::Compare(comparison) if decided(&facts, f, value, comparison).is_some() => {
+                let truth = decided(&facts, f, value, comparison) == Some(true);
+                let shown = || (formula(f, value, 3), truth.to_string());
+                rewriter.tally.count("compare_by_bounds", shown);
+                b.truth(truth)
+            }
             Op::Structure(_) => {
                 let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
                 if let Some(structure) = f.structure(value) {
@@ -102,6 +110,24 @@ fn rewrite(
     }
     let results = f.results().iter().map(|v| copies.of(*v)).collect();
     finish(b, f, results)
+}
+
+/// What is known of the values of a function, if there is a comparison of numbers to be decided by it.
+fn facts(f: &Function) -> Vec<Fact> {
+    let compares = |v: Value| match f.op(v) {
+        Op::Compare(_) => f.ty(v).is_scalar() && f.ty(f.operand(v, 0)).is_float(),
+        _ => false,
+    };
+    if f.values().any(compares) { f.facts(&[]) } else { Vec::new() }
+}
+
+/// How a comparison of two numbers comes out, if that is known.
+fn decided(facts: &[Fact], f: &Function, value: Value, comparison: Comparison) -> Option<bool> {
+    let (x, y) = (f.operand(value, 0), f.operand(value, 1));
+    if !f.ty(value).is_scalar() || !f.ty(x).is_float() {
+        return None;
+    }
+    facts.get(x.index())?.compare(*facts.get(y.index())?, comparison)
 }
 
 /// Whether an operation is linear in tangents that have all turned out to be zero: then it is zero,

@@ -1,15 +1,18 @@
 //! Between which bounds an integer lies.
 
-use cotangent_ir::{Dim, Function, Integral, Op, Structure, Type, Value};
+use crate::function::{Function, Value};
+use crate::op::{Integral, Op};
+use crate::structure::Structure;
+use crate::types::{Dim, Element, Type};
 
 /// The smallest and the largest an integer can be.
-pub(crate) type Range = Option<(i64, i64)>;
+pub type Range = Option<(i64, i64)>;
 
 /// How deep a formula is looked into.
 const DEPTH: usize = 12;
 
 /// The range of a value, given those of the parameters.
-pub(crate) fn range(f: &Function, value: Value, params: &[Range]) -> Range {
+pub fn range(f: &Function, value: Value, params: &[Range]) -> Range {
     within(f, value, params, DEPTH)
 }
 
@@ -32,12 +35,10 @@ fn within(f: &Function, value: Value, params: &[Range], depth: usize) -> Range {
     };
     // Integers of 32 bits wrap around earlier.
     let fits = |c: i64| i32::try_from(c).is_ok();
-    found.filter(|(a, b)| {
-        f.ty(value).element() != cotangent_ir::Element::I32 || fits(*a) && fits(*b)
-    })
+    found.filter(|(a, b)| f.ty(value).element() != Element::I32 || fits(*a) && fits(*b))
 }
 
-fn arithmetic(integral: Integral, x: Range, y: Range) -> Range {
+pub(crate) fn arithmetic(integral: Integral, x: Range, y: Range) -> Range {
     match (integral, x, y) {
         (Integral::Add, Some((a, b)), Some((c, d))) => Some((a.checked_add(c)?, b.checked_add(d)?)),
         (Integral::Sub, Some((a, b)), Some((c, d))) => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
@@ -61,7 +62,7 @@ fn arithmetic(integral: Integral, x: Range, y: Range) -> Range {
 }
 
 /// The ranges of the parameters of a body: indices by the domain or the bound, captures by their operands.
-pub(crate) fn of_body(
+pub fn of_body(
     f: &Function,
     structure: &Structure,
     operands: &[Value],
@@ -87,9 +88,9 @@ pub(crate) fn of_body(
     ranges
 }
 
-/// Whether indices lie in an array for certain. `dims` gives the dimension that an index parameter runs
-/// over, if it does.
-pub(crate) fn in_range(
+/// Whether indices lie in an array for certain. `domain` has the dimensions that the first parameters run
+/// over.
+pub fn in_range(
     f: &Function,
     ty: Type,
     indices: &[Value],
