@@ -1,6 +1,7 @@
 //! The `cotangent` command. One file for each verb.
 
 mod color;
+mod draw;
 mod ops;
 mod optimize;
 mod program;
@@ -34,7 +35,7 @@ enum Verb {
     Color(color::Arguments),
     /// A picture of a sparse matrix, in the terminal or as a file
     Spy(spy::Arguments),
-    /// A program in text (.ct): checked and printed, or as a graph
+    /// A program in text (.ct): checked and printed, or as a picture
     Show(program::Show),
     /// The derivative of a program, as a program
     Diff(program::Diff),
