@@ -126,7 +126,7 @@ fn many_paths_and_long_lines_take_no_time() {
 
 #[test]
 fn what_is_too_large_for_a_picture_is_refused_with_a_remedy() {
-    let path = file("large.ct", &chain(2100));
+    let path = file("large.ct", &chain(1100));
     let out = cotangent(&["show", &path, "--emit", "svg"]);
     assert_eq!(out.status.code(), Some(2));
     let said = text(&out.stderr);

@@ -11,8 +11,9 @@ use cotangent_ir::Function;
 use crate::Failure;
 use outline::{Body, outline};
 
-/// More lines than this make no picture that anybody reads, and take long to place.
-const MOST: usize = 2000;
+/// More lines than this make no picture that anybody reads. They also take long to place: seconds for a thousand
+/// beside each other.
+const MOST: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Emit {

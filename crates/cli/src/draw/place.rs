@@ -13,7 +13,7 @@ use layout::topo::layout::VisualGraph;
 use crate::Failure;
 
 /// The most places: nodes, and the bends of lines that pass rows on their way.
-const PLACES: usize = 2500;
+const PLACES: usize = 1500;
 /// The most comparisons in one search for lines that cross; there are some hundred of them.
 const COMPARISONS: usize = 200_000;
 /// Lines that pass more rows than this are left out first.
@@ -63,21 +63,63 @@ pub(super) fn place(sizes: &[(f64, f64)], edges: &[(usize, usize)]) -> Result<Pl
         // The library asserts what it relies on.
         quietly(|| graph.do_it(false, !tidy, false, &mut lines))?;
     }
-    let corners: Vec<Point> = nodes.iter().map(|n| graph.pos(*n).bbox(false).0).collect();
-    let ends = corners.iter().zip(sizes).map(|(p, s)| Point::new(p.x + s.0, p.y + s.1));
-    let points = || corners.iter().copied().chain(lines.0.iter().flatten().copied());
-    let left = points().map(|p| p.x).fold(f64::INFINITY, f64::min);
-    let top = points().map(|p| p.y).fold(f64::INFINITY, f64::min);
-    let (left, top) = if nodes.is_empty() { (0.0, 0.0) } else { (left, top) };
-    let far = ends
-        .chain(points())
+    let boxes: Vec<(Point, Point)> = nodes.iter().map(|n| graph.pos(*n).bbox(false)).collect();
+    let levels: Vec<usize> = nodes.iter().map(|n| graph.dag.level(*n)).collect();
+    let heights = heights(&boxes, &levels);
+    let ways: Vec<Vec<Point>> = kept
+        .iter()
+        .zip(&lines.0)
+        .map(|((from, to), bends)| way(&heights, (boxes[*from], levels[*from]), boxes[*to], bends))
+        .collect();
+    let points = || boxes.iter().flat_map(|(a, b)| [*a, *b]).chain(ways.iter().flatten().copied());
+    let least = |least: f64, x: f64| if nodes.is_empty() { 0.0 } else { least.min(x) };
+    let left = points().map(|p| p.x).fold(f64::INFINITY, least);
+    let top = points().map(|p| p.y).fold(f64::INFINITY, least);
+    let far = points()
         .fold((0.0, 0.0), |far: (f64, f64), p| (far.0.max(p.x - left), far.1.max(p.y - top)));
     Ok(Placed {
-        corners: corners.iter().map(|p| (p.x - left, p.y - top)).collect(),
-        paths: lines.0.iter().map(|path| written(path, left, top)).collect(),
+        corners: boxes.iter().map(|(p, _)| (p.x - left, p.y - top)).collect(),
+        paths: ways.iter().map(|way| written(way, left, top)).collect(),
         size: far,
         left_out: edges.len() - kept.len(),
     })
+}
+
+/// Where each row begins and ends.
+fn heights(boxes: &[(Point, Point)], levels: &[usize]) -> Vec<(f64, f64)> {
+    let rows = levels.iter().max().map_or(0, |last| last + 1);
+    let mut heights = vec![(f64::INFINITY, f64::NEG_INFINITY); rows];
+    for ((above, below), level) in boxes.iter().zip(levels) {
+        let (top, bottom) = heights[*level];
+        heights[*level] = (top.min(above.y), bottom.max(below.y));
+    }
+    heights
+}
+
+/// The way of a line from box to box: straight down through each row, so that it passes beside the boxes there,
+/// however tall they are. The library's bends say where.
+fn way(
+    heights: &[(f64, f64)],
+    (from, level): ((Point, Point), usize),
+    to: (Point, Point),
+    bends: &[Point],
+) -> Vec<Point> {
+    let within = |x: f64, (a, b): (Point, Point)| x.clamp(a.x + 4.0, (b.x - 4.0).max(a.x + 4.0));
+    let [first, between @ .., last] = bends else { return Vec::new() };
+    let mut way = vec![Point::new(within(first.x, from), from.1.y)];
+    let mut down = |x: f64, row: usize, part: (bool, bool)| {
+        if let Some((top, bottom)) = heights.get(row) {
+            way.extend(part.0.then_some(Point::new(x, *top)));
+            way.extend(part.1.then_some(Point::new(x, *bottom)));
+        }
+    };
+    down(within(first.x, from), level, (false, true));
+    for (k, bend) in between.iter().enumerate() {
+        down(bend.x, level + 1 + k, (true, true));
+    }
+    down(within(last.x, to), level + 1 + between.len(), (true, false));
+    way.push(Point::new(within(last.x, to), to.0.y));
+    way
 }
 
 /// How many rows a line may go down, and whether there is time to look for a tidy order in the rows.
@@ -143,23 +185,27 @@ fn quietly(run: impl FnOnce()) -> Result<(), Failure> {
     })
 }
 
-/// A path: where it begins, then three points for each curve or two where it goes on smoothly.
-fn written(path: &[Point], left: f64, top: f64) -> String {
-    let at = |p: &Point| format!("{:.1} {:.1}", p.x - left, p.y - top);
+/// A path that goes down at each of its points.
+fn written(way: &[Point], left: f64, top: f64) -> String {
     let mut text = String::new();
-    for (k, point) in path.iter().enumerate() {
-        text += match k {
-            0 => "M",
-            1 => " C",
-            k if k >= 4 && k % 2 == 0 => " S",
-            _ => " ",
+    let mut last: Option<(f64, f64)> = None;
+    for point in way {
+        let (x, y) = (point.x - left, point.y - top);
+        text += &match last {
+            None => format!("M{x:.1} {y:.1}"),
+            Some((a, b)) if (a - x).abs() < 0.5 && (b - y).abs() < 0.5 => continue,
+            Some((a, _)) if (a - x).abs() < 0.5 => format!(" L{x:.1} {y:.1}"),
+            Some((a, b)) => {
+                let middle = (b + y) / 2.0;
+                format!(" C{a:.1} {middle:.1} {x:.1} {middle:.1} {x:.1} {y:.1}")
+            }
         };
-        text += &at(point);
+        last = Some((x, y));
     }
     text
 }
 
-/// Takes the lines and leaves the rest.
+/// Takes the points that lines go through and leaves the rest.
 #[derive(Default)]
 struct Lines(Vec<Vec<Point>>);
 
@@ -190,7 +236,8 @@ impl RenderBackend for Lines {
         _: &str,
     ) {
         // The first pair is the beginning and the way out, all others a way in and where it ends.
-        self.0.push(path.iter().flat_map(|(a, b)| [*a, *b]).collect());
+        let ends = path.iter().enumerate().map(|(k, (a, b))| if k == 0 { *a } else { *b });
+        self.0.push(ends.collect());
     }
 
     fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {

@@ -45,8 +45,7 @@ pub(super) fn svg(name: &str, functions: &[Body]) -> Result<String, Failure> {
         left_out += inner.left_out;
     }
     if left_out > 0 {
-        let note =
-            format!("{left_out} long arrows are left out; the names say where they come from");
+        let note = format!("{left_out} long arrows are left out: names say where from");
         text += &label(PAD, height, &note, "title");
         height += LETTER.1 + PAD;
         width = width.max(letters(&note) + 2.0 * PAD);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use cotangent::{Forward, Scalar, function};
-use cotangent_ir::{Traced, fori, trace};
+use cotangent_ir::{Function, Traced, count, fori, trace};
 use cotangent_transform::{checkpoint, gradient};
 use serde::Serialize;
 
@@ -43,13 +43,11 @@ pub(super) struct Section {
     point: Vec<f64>,
     gradient: Vec<f64>,
     by_dual_numbers: Vec<f64>,
-    /// What the gradient costs, in times the function.
-    cost: f64,
     states: usize,
     /// The bytes at the peak with all states kept, and with few.
     peak_bytes: [Option<usize>; 2],
-    /// What few states cost, in times the function.
-    checkpointed_cost: f64,
+    /// The operations that were run, in times the function's.
+    operations: [f64; 2],
 }
 
 impl Section {
@@ -65,17 +63,18 @@ impl Section {
         let eager = function!(|x: &[S]| -> S { step_by_step(x) });
         let dual = cotangent::gradient(&eager, &Forward::default(), &point)?;
         agree("the gradient of a loop", &found[1..], &dual, 1e-10)?;
-        let once = f.cost().total();
+        let run =
+            |f: &Function| count(f, &point).map(|counts| counts.total() as f64).map_err(failed);
+        let operations = [run(&g)? / run(&f)?, run(&few)? / run(&f)?];
         Ok(Section {
             source: crate::tour::shown(include_str!("looped.rs")),
             text: f.to_string(),
             point,
             gradient: found[1..].to_vec(),
             by_dual_numbers: dual,
-            cost: g.cost().total() / once,
             states: STATES,
             peak_bytes: [g.peak_bytes(), few.peak_bytes()],
-            checkpointed_cost: few.cost().total() / once,
+            operations,
         })
     }
 
@@ -90,16 +89,11 @@ impl Section {
         let bytes = |k: usize| {
             self.peak_bytes[k].map_or("?".to_string(), |b| format!("{:.1} kB", b as f64 / 1e3))
         };
-        let (all, few) = (bytes(0), bytes(1));
-        let line = |what: &str, bytes: &str, cost: f64| {
-            format!("{what:<14} {bytes:>10} at the peak, {cost:>4.1} × the function's cost")
-        };
-        writeln!(out, "  {}", line("all states", &all, self.cost))?;
-        writeln!(
-            out,
-            "  {}",
-            line(&format!("{} states", self.states), &few, self.checkpointed_cost)
-        )?;
-        remark(out, "both give the same bits; peak and cost are known before anything runs")
+        let states = format!("{} states", self.states);
+        for (k, what) in ["all states", &states].into_iter().enumerate() {
+            let times = format!("{:>4.1} × the operations of the function", self.operations[k]);
+            writeln!(out, "  {what:<14} {:>10} at the peak, {times}", bytes(k))?;
+        }
+        remark(out, "both give the same bits; the peak is known before anything runs")
     }
 }

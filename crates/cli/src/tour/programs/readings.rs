@@ -39,8 +39,9 @@ pub(super) struct Section {
     local_pattern: Vec<String>,
     operations: String,
     not_a_number: String,
-    /// The side of a box before and after: what is left for a point of a circle and a line.
+    /// The side of a box before and after: what is left where two curves meet.
     contracted: [[f64; 2]; 2],
+    meets: f64,
 }
 
 impl Section {
@@ -74,13 +75,20 @@ impl Section {
         }
         let found = hunt(&f, &[0.5, -2.0, -1.0, 0.25], Hunted::Nan).map_err(failed)?;
         let found = found.ok_or_else(|| Failure::No("a NaN was not found".to_string()))?;
-        let meet = trace("meet", 2, |x| vec![x[0].powi(2) + x[1].powi(2), x[0] - x[1]]);
+        let meet = trace("meet", 2, |x| vec![x[1] - (-x[0]).exp(), x[1] - x[0] * x[0]]);
         let before = Interval::new(0.0, 10.0);
         let mut sides = [before; 2];
-        let on = [Interval::point(1.0), Interval::point(0.0)];
+        let on = [Interval::point(0.0); 2];
         let narrower = contract(&meet.map_err(failed)?, &mut sides, &on).map_err(failed)?;
-        if narrower != Contracted::Narrower || !sides[0].contains(0.5_f64.sqrt()) {
-            return Err(Failure::No(format!("{sides:?} does not contain √½")));
+        // Where the curves meet, by Newton's method.
+        let mut meets = 1.0_f64;
+        for _ in 0..20 {
+            meets -= (meets * meets - (-meets).exp()) / (2.0 * meets + (-meets).exp());
+        }
+        let near = Interval::new(meets - 1e-15, meets + 1e-15);
+        let holds = sides[0].low() <= near.high() && near.low() <= sides[0].high();
+        if narrower != Contracted::Narrower || !holds {
+            return Err(Failure::No(format!("{sides:?} does not contain {meets}")));
         }
         let ends = |i: Interval| [i.low(), i.high()];
         let rows = |text: String| text.lines().map(str::to_string).collect();
@@ -96,6 +104,7 @@ impl Section {
             operations: count(&f, &x).map_err(failed)?.to_string(),
             not_a_number: found.to_string(),
             contracted: [ends(before), ends(sides[0])],
+            meets,
         })
     }
 
@@ -117,7 +126,11 @@ impl Section {
             writeln!(out, "    {line}")?;
         }
         let [[a, b], [low, high]] = self.contracted;
-        code(out, "contract(&meet, &mut sides, &[1.0, 0.0])?   // x² + y² = 1 and x − y = 0")?;
-        writeln!(out, "  of [{a}, {b}] is left [{low:.6}, {high:.6}]; it holds √½ = 0.707107")
+        code(out, "contract(&meet, &mut sides, &[0, 0])?   // y − exp(−x) = 0 and y − x² = 0")?;
+        writeln!(
+            out,
+            "  of {a} ≤ x ≤ {b} is left {low:.9} ≤ x ≤ {high:.9}; Newton: {:.9}",
+            self.meets
+        )
     }
 }
