@@ -43,7 +43,7 @@ fn plain(x: &[f64], rounds: usize) -> f64 {
     x.iter().map(|x| x * x).sum()
 }
 
-/// A long run, once: its result and its time in milliseconds.
+/// A run that takes seconds, once: its result and its time in milliseconds.
 fn once<R>(run: impl FnOnce() -> R) -> (R, f64) {
     let start = Instant::now();
     let result = black_box(run());
@@ -81,6 +81,6 @@ pub fn run(bench: &mut Bench) {
     bench.record(SUITE, CASE, ROUNDS, metric, bytes as f64 / 1e3, every, "all states", None);
     if let Some(said) = few.peak_bytes() {
         let said = said as f64 / 1e3;
-        bench.record(SUITE, CASE, ROUNDS, metric, bytes as f64 / 1e3, said, "as foretold", None);
+        bench.record(SUITE, CASE, ROUNDS, metric, bytes as f64 / 1e3, said, "peak_bytes()", None);
     }
 }

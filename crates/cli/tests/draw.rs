@@ -115,7 +115,7 @@ fn chain(operations: usize) -> String {
 
 #[test]
 fn many_paths_and_long_lines_take_no_time() {
-    let path = file("chain.ct", &chain(300));
+    let path = file("chain.ct", &chain(200));
     let start = std::time::Instant::now();
     drawn(&["show", &path]);
     // The way back uses what the way there has made.

@@ -75,7 +75,7 @@ impl Section {
         }
         let found = hunt(&f, &[0.5, -2.0, -1.0, 0.25], Hunted::Nan).map_err(failed)?;
         let found = found.ok_or_else(|| Failure::No("a NaN was not found".to_string()))?;
-        let meet = trace("meet", 2, |x| vec![x[1] - (-x[0]).exp(), x[1] - x[0] * x[0]]);
+        let meet = trace("meet", 2, |x| vec![x[1] - (-x[0]).exp(), x[1] - x[0].powi(2)]);
         let before = Interval::new(0.0, 10.0);
         let mut sides = [before; 2];
         let on = [Interval::point(0.0); 2];
