@@ -29,7 +29,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// One function and all that cotangent makes of it, in a minute
+    /// A function and all that cotangent makes of it, then functions as programs
     Tour(tour::Arguments),
     /// Colourings of a sparse matrix: how few products find all its entries
     Color(color::Arguments),

@@ -21,7 +21,7 @@ pub(crate) enum Emit {
     Text,
     /// A graph for Graphviz.
     Dot,
-    /// A picture of the graph.
+    /// A picture of the graph, of up to 1000 lines.
     Svg,
 }
 

@@ -1,4 +1,4 @@
-//! `cotangent tour`: one function and what cotangent makes of it.
+//! `cotangent tour`: one function and what cotangent makes of it, then functions as programs.
 //!
 //! What is shown is computed first, as data ([`Tour`]), then printed as text or as JSON.
 
