@@ -5,6 +5,7 @@
 mod coloring;
 mod eager;
 mod harness;
+mod ir;
 mod memory;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Suite {
     Coloring,
     /// The eager numbers: dual numbers, tape, second-order numbers, tracers.
     Eager,
+    /// Functions as programs: tracing, running, differentiating, optimising.
+    Ir,
 }
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
     match arguments.suite {
         Suite::Coloring => coloring::run(&mut bench),
         Suite::Eager => eager::run(&mut bench),
+        Suite::Ir => ir::run(&mut bench),
     }
     bench.finish()
 }

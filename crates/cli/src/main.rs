@@ -1,6 +1,7 @@
 //! The `cotangent` command. One file for each verb.
 
 mod color;
+mod draw;
 mod ops;
 mod optimize;
 mod program;
@@ -28,13 +29,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// One function and all that cotangent makes of it, in a minute
+    /// A function and all that cotangent makes of it, then functions as programs
     Tour(tour::Arguments),
     /// Colourings of a sparse matrix: how few products find all its entries
     Color(color::Arguments),
     /// A picture of a sparse matrix, in the terminal or as a file
     Spy(spy::Arguments),
-    /// A program in text (.ct): checked and printed, or as a graph
+    /// A program in text (.ct): checked and printed, or as a picture
     Show(program::Show),
     /// The derivative of a program, as a program
     Diff(program::Diff),

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use cotangent_optimize::{Class, Options, Stats, optimize};
 
 use crate::Failure;
+use crate::draw::{Emit, written};
 use crate::program::read;
 
 /// Which program, and what may change.
@@ -26,6 +27,9 @@ pub(crate) struct Arguments {
     /// Rules that may change more than nothing; several times for several classes. Signs of zeros by default.
     #[arg(long, value_enum)]
     class: Vec<Allowed>,
+    /// What is written.
+    #[arg(long, value_enum, default_value_t = Emit::Text)]
+    emit: Emit,
     /// The program and what was done as one JSON object.
     #[arg(long)]
     json: bool,
@@ -46,6 +50,13 @@ enum Allowed {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let remarks = arguments.trace_rules || arguments.stats;
+    if remarks && arguments.emit != Emit::Text && !arguments.json {
+        let remedy = "leave out --emit, or take --json";
+        return Err(Failure::Input(format!(
+            "--trace-rules and --stats stand in the text; {remedy}"
+        )));
+    }
     let f = read(&arguments.file)?;
     let mut options = match arguments.class[..] {
         [Allowed::Exact] => Options::exact(),
@@ -62,9 +73,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     options.trace = arguments.trace_rules;
     let done = optimize(&f, &options);
+    let text = written(&done.function, arguments.emit)?;
     let mut out = anstream::stdout().lock();
     if arguments.json {
-        let text = done.function.to_string();
         writeln!(out, "{}", json(f.name(), &text, &done.stats))?;
         return Ok(());
     }
@@ -77,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             writeln!(out, "// {line}")?;
         }
     }
-    Ok(write!(out, "{}", done.function)?)
+    Ok(write!(out, "{text}")?)
 }
 
 fn json(name: &str, text: &str, stats: &Stats) -> serde_json::Value {

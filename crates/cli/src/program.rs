@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ariadne::{Color, Config, Label, Report, ReportKind, Source};
 use clap::ValueEnum;
-use cotangent_ir::{Dim, Element, Function, Op, Param, ParseError, Type, parse};
+use cotangent_ir::{Dim, Element, Function, Param, ParseError, Type, parse};
 use cotangent_numbers::Plain;
 use cotangent_transform::{
     Analysis, TransformError, canonicalise, checkpoint, gradient_to, hessian_to, jacobian_to, jet,
@@ -15,11 +15,12 @@ use cotangent_transform::{
 use serde::Serialize;
 
 use crate::Failure;
+use crate::draw::{Emit, written};
 
 /// Which program, and how it is shown.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  cotangent show f.ct\n  cotangent show f.ct --emit dot | dot -Tsvg > f.svg"
+    after_help = "Examples:\n  cotangent show f.ct\n  cotangent show f.ct --emit svg > f.svg"
 )]
 pub(crate) struct Show {
     /// A program in text.
@@ -35,7 +36,7 @@ pub(crate) struct Show {
 /// Which derivative of which program.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  cotangent diff f.ct\n  cotangent diff f.ct --mode fwd --wrt x,y"
+    after_help = "Examples:\n  cotangent diff f.ct\n  cotangent diff f.ct --mode fwd --wrt x,y\n  cotangent diff f.ct --emit svg > f.grad.svg"
 )]
 pub(crate) struct Diff {
     /// A program in text.
@@ -83,14 +84,6 @@ pub(crate) struct Run {
     /// The results as one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Emit {
-    /// The text of the program.
-    Text,
-    /// A graph for Graphviz.
-    Dot,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -231,11 +224,8 @@ pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
 }
 
 fn write(f: &Function, emit: Emit, json: bool) -> Result<(), Failure> {
+    let text = written(f, emit)?;
     let mut out = anstream::stdout().lock();
-    let text = match emit {
-        Emit::Text => f.to_string(),
-        Emit::Dot => dot(f),
-    };
     if !json {
         return Ok(write!(out, "{text}")?);
     }
@@ -251,35 +241,6 @@ fn write(f: &Function, emit: Emit, json: bool) -> Result<(), Failure> {
     };
     let line = serde_json::to_string(&shown).map_err(std::io::Error::from)?;
     Ok(writeln!(out, "{line}")?)
-}
-
-/// The program as a graph for Graphviz.
-fn dot(f: &Function) -> String {
-    let mut text = format!("digraph \"{}\" {{\n  node [shape=box, style=rounded];\n", f.name());
-    for value in f.values() {
-        let label = match f.op(value) {
-            Op::Param(k) => format!("%{}", f.params()[k as usize].name),
-            Op::Constant(bits) => format!("{:?}", f64::from_bits(bits)),
-            Op::Rounded(bits) => format!("~{:?}", f64::from_bits(bits)),
-            Op::Truth(truth) => truth.to_string(),
-            Op::Integer(c) => c.to_string(),
-            Op::Elementary(code, parameter) if cotangent_ir::takes_parameter(code) => {
-                format!("{} {parameter}", code.info().name)
-            }
-            op => op.name().to_string(),
-        };
-        text += &format!("  v{} [label=\"{label}\"];\n", value.index());
-        for operand in f.operands(value) {
-            text += &format!("  v{} -> v{};\n", operand.index(), value.index());
-        }
-    }
-    for (k, result) in f.results().iter().enumerate() {
-        text += &format!(
-            "  r{k} [label=\"result {k}\", shape=plain];\n  v{} -> r{k};\n",
-            result.index()
-        );
-    }
-    text + "}\n"
 }
 
 pub(crate) fn run(arguments: &Run) -> Result<(), Failure> {

@@ -19,6 +19,12 @@ fn the_tour_shows_all_its_parts_without_colour_when_piped() {
     {
         assert!(shown.contains(part), "`{part}` is missing in\n{shown}");
     }
+    // And of functions as programs.
+    for part in
+        ["@valley.grad", "for %i < 10000", "30 states", "as written", "··11    ···1", "Newton"]
+    {
+        assert!(shown.contains(part), "`{part}` is missing in\n{shown}");
+    }
     assert!(!shown.contains('\u{1b}'), "escape codes in a pipe");
 }
 
@@ -57,6 +63,20 @@ fn the_tour_as_json_has_the_same_gradient_by_all_ways() {
     // Two beads touch if they are neighbours: 20 diagonal blocks of 4 and 2·19 beside them.
     assert_eq!(tour["sparsity"]["nonzeros"], 20 * 4 + 2 * 19 * 4);
     assert!(tour["times"].as_array().expect("a list").len() >= 3 * 6);
+    // Programs: the same by two ways, and few states are few bytes.
+    for section in ["traced", "looped"] {
+        let section = &tour["programs"][section];
+        for (a, b) in row(&section["gradient"]).iter().zip(row(&section["by_dual_numbers"])) {
+            assert!((a - b).abs() < 1e-9, "{a} for {b}");
+        }
+    }
+    let [all, few] = row(&tour["programs"]["looped"]["peak_bytes"])[..] else {
+        panic!("two peaks")
+    };
+    assert!(few < all / 50.0, "{few} {all}");
+    let sizes = tour["programs"]["normalised"]["sizes"].as_array().expect("a list");
+    let cost = |k: usize| sizes[k]["reverse"].as_f64().expect("a number");
+    assert!(cost(1) < 110.0 * cost(0), "{} {}", cost(0), cost(1));
 }
 
 #[test]

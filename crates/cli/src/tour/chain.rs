@@ -20,9 +20,7 @@ pub(super) fn energy<S: Scalar>(x: &[S]) -> S {
 
 /// The lines of this file that the tour shows.
 pub(super) fn source() -> String {
-    let file = include_str!("chain.rs");
-    let after = file.split_once("from here:\n").map_or("", |(_, after)| after);
-    after.split_once("// to here").map_or("", |(shown, _)| shown).replace("pub(super) ", "")
+    super::shown(include_str!("chain.rs"))
 }
 
 /// The value and the gradient, as one would write them by hand.

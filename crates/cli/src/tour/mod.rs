@@ -1,9 +1,10 @@
-//! `cotangent tour`: one function and what cotangent makes of it.
+//! `cotangent tour`: one function and what cotangent makes of it, then functions as programs.
 //!
 //! What is shown is computed first, as data ([`Tour`]), then printed as text or as JSON.
 
 mod chain;
 mod print;
+mod programs;
 mod times;
 
 use std::io::Write;
@@ -44,6 +45,7 @@ struct Tour {
     sparsity: Sparsity,
     operations: Operations,
     not_a_number: Fault,
+    programs: programs::Programs,
     times: Vec<times::Time>,
 }
 
@@ -143,6 +145,7 @@ impl Tour {
             sparsity: Sparsity::new()?,
             operations: Operations::new(&x)?,
             not_a_number: Fault::new(&x)?,
+            programs: programs::Programs::new()?,
             times: if with_times { times::measure(progress)? } else { Vec::new() },
             point: x,
         })
@@ -227,6 +230,13 @@ impl Fault {
             line: report.at.line(),
         })
     }
+}
+
+/// The lines of a file that are between two remarks: what is shown is what was run.
+fn shown(file: &str) -> String {
+    let after = file.split_once("from here:\n").map_or("", |(_, after)| after);
+    let lines = after.split_once("// to here").map_or("", |(shown, _)| shown);
+    lines.replace("pub(super) ", "").trim_end().to_string()
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

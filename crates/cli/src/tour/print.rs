@@ -12,22 +12,22 @@ const CODE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::G
 const PICTURE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
 const REMARK: Style = Style::new().dimmed();
 
-fn title(out: &mut impl Write, text: &str) -> io::Result<()> {
+pub(super) fn title(out: &mut impl Write, text: &str) -> io::Result<()> {
     writeln!(out, "\n{TITLE}{text}{TITLE:#}")
 }
 
-fn remark(out: &mut impl Write, text: &str) -> io::Result<()> {
+pub(super) fn remark(out: &mut impl Write, text: &str) -> io::Result<()> {
     writeln!(out, "{REMARK}  {text}{REMARK:#}")
 }
 
-fn code(out: &mut impl Write, text: &str) -> io::Result<()> {
+pub(super) fn code(out: &mut impl Write, text: &str) -> io::Result<()> {
     for line in text.lines() {
         writeln!(out, "  {CODE}{line}{CODE:#}")?;
     }
     Ok(())
 }
 
-fn numbers(numbers: &[f64]) -> String {
+pub(super) fn numbers(numbers: &[f64]) -> String {
     numbers.iter().map(|v| format!("{v:>10.4}")).collect()
 }
 
@@ -104,6 +104,7 @@ pub(super) fn print(tour: &Tour, out: &mut impl Write) -> io::Result<()> {
         fault.file,
         fault.line
     )?;
+    tour.programs.print(out)?;
     if !tour.times.is_empty() {
         times(tour, out)?;
     }
@@ -145,7 +146,7 @@ fn duration(nanoseconds: f64) -> String {
 }
 
 /// The k-th power of t.
-fn superscript(k: usize) -> String {
+pub(super) fn superscript(k: usize) -> String {
     match k {
         0 => String::new(),
         1 => "·t".to_string(),
