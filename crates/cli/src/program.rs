@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use cotangent_ir::{Dim, Element, Function, Param, ParseError, Type, parse};
 use cotangent_numbers::Plain;
 use cotangent_transform::{
-    Analysis, TransformError, canonicalise, checkpoint, gradient_to, hessian_to, jacobian_to, jet,
-    linearize_to, lower, reverse_to,
+    Analysis, TransformError, batch, canonicalise, checkpoint, gradient_to, hessian_to,
+    jacobian_to, jet, laplacian, linearize_to, lower, reverse_to,
 };
 use serde::Serialize;
 
@@ -33,6 +33,9 @@ pub(crate) struct Show {
     json: bool,
 }
 
+/// How often derivatives are taken, at most.
+const MOST_TIMES: u8 = 8;
+
 /// Which derivative of which program.
 #[derive(clap::Args)]
 #[command(
@@ -53,8 +56,11 @@ pub(crate) struct Diff {
     /// Keep no more than so many states of a loop for the way back, and compute the others again.
     #[arg(long, value_name = "STATES")]
     checkpoint: Option<usize>,
+    /// At so many points at once: every number gets one more dimension, the first.
+    #[arg(long, value_name = "POINTS")]
+    batch: Option<usize>,
     /// How often to differentiate; the order of a series.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     order: u8,
     /// What is written.
     #[arg(long, value_enum, default_value_t = Emit::Text)]
@@ -112,6 +118,8 @@ enum Mode {
     Hess,
     /// Taylor coefficients up to the order, of and for every number.
     Jet,
+    /// The results and their Laplacians by all numbers.
+    Lap,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -178,10 +186,22 @@ pub(crate) fn show(arguments: &Show) -> Result<(), Failure> {
 
 pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
     let mut f = read(&arguments.file)?;
-    if arguments.mode == Mode::Jet && !arguments.wrt.is_empty() {
-        let remedy = "give zeros as coefficients of the others";
+    if !arguments.wrt.is_empty() {
+        let message = match arguments.mode {
+            Mode::Jet => {
+                "a series is in all parameters; leave out --wrt, and give zeros as coefficients of the others"
+            }
+            Mode::Lap => "a Laplacian is by all numbers; leave out --wrt",
+            _ => "",
+        };
+        if !message.is_empty() {
+            return Err(Failure::Input(message.to_string()));
+        }
+    }
+    if arguments.mode != Mode::Jet && arguments.order > MOST_TIMES {
         return Err(Failure::Input(format!(
-            "a series is in all parameters; leave out --wrt, and {remedy}"
+            "--order {} is for series; derivatives are taken {MOST_TIMES} times at most",
+            arguments.order
         )));
     }
     for name in &arguments.wrt {
@@ -218,7 +238,11 @@ pub(crate) fn diff(arguments: &Diff) -> Result<(), Failure> {
             Mode::Jac => jacobian_to(&f, moves)?,
             Mode::Hess => hessian_to(&f, moves)?,
             Mode::Jet => jet(&f, arguments.order.into())?,
+            Mode::Lap => laplacian(&f)?,
         };
+    }
+    if let Some(points) = arguments.batch {
+        f = batch(&f, Dim::Size(points), |p| p.ty.is_float())?;
     }
     write(&f, arguments.emit, arguments.json)
 }

@@ -77,6 +77,10 @@ fn rewrite(
                 rewriter.tally.count("compare_by_bounds", shown);
                 b.truth(truth)
             }
+            Op::Table(_) => {
+                copies.value(&mut b, f, value, &args);
+                continue;
+            }
             Op::Structure(_) => {
                 let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
                 if let Some(structure) = f.structure(value) {

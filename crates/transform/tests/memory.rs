@@ -129,7 +129,7 @@ fn peak(text: &str, x: &[f64]) -> usize {
 #[test]
 fn a_loop_keeps_the_values_that_take_the_fewest_bytes() {
     let (rounds, size) = (1000, 50);
-    let x: Vec<f64> = (0..size).map(|k| 0.3 + 0.01 * k as f64).collect();
+    let x: Vec<f64> = (0..size).map(|k| 0.3 + 0.01 * f64::from(k)).collect();
     let text = format!(
         "fn @f(%x: [{size}]f64) -> f64 {{
            %y = for %i < {rounds} (%a = %x) {{
