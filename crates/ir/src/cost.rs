@@ -215,7 +215,13 @@ impl Function {
     }
 
     fn bound_rounds(&self, structure: &Structure, operands: &[Value]) -> f64 {
-        size(self.bound(structure, operands))
+        match (self.bound(structure, operands), structure) {
+            // No more than this: of a long loop in pieces, the length of a piece.
+            (Dim::Any, Structure::For { .. }) => {
+                self.at_most(operands[0]).map_or(size(Dim::Any), |n| n as f64)
+            }
+            (dim, _) => size(dim),
+        }
     }
 }
 

@@ -90,7 +90,7 @@ impl Function {
     }
 
     /// The largest that an integer can be, if that is known.
-    fn at_most(&self, value: Value) -> Option<usize> {
+    pub(crate) fn at_most(&self, value: Value) -> Option<usize> {
         match self.op(value) {
             Op::Integer(c) => Some(usize::try_from(c).unwrap_or(0)),
             Op::Integral(Integral::Min) => {

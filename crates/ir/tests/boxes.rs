@@ -266,3 +266,17 @@ fn unrolled_functions_do_the_same_and_say_why_not() {
     let whole = parse("fn @f(%n: i64) -> f64 { %x = cast %n : f64 ret %x }").unwrap();
     assert!(unrolled(&whole).unwrap_err().to_string().contains("give it first"));
 }
+
+/// A number times itself is not negative, and its root has two sides.
+#[test]
+fn a_number_times_itself_is_a_square() {
+    let product = parse("fn @f(%x: f64) -> f64 { %r = mul %x, %x ret %r }").unwrap();
+    let power = parse("fn @f(%x: f64) -> f64 { %r = powi{2} %x ret %r }").unwrap();
+    let found = [product, power].map(|f| {
+        let mut sides = [Interval::new(0.5, 9.0)];
+        contract(&f, &mut sides, &[Interval::new(1.0, 4.0)]).unwrap();
+        sides[0]
+    });
+    assert_eq!((found[0].low(), found[0].high()), (found[1].low(), found[1].high()));
+    assert!((found[0].low() - 1.0).abs() < 1e-12 && (found[0].high() - 2.0).abs() < 1e-12);
+}

@@ -5,7 +5,7 @@
 //! backward what the results leave of the operands, again as long as it pays.
 
 use cotangent_numbers::Interval;
-use cotangent_ops::Apply;
+use cotangent_ops::{Apply, Opcode};
 
 use crate::domains::inverse::{binary, is_strict, set, unary};
 use crate::domains::unroll::{UnrollError, unrolled};
@@ -153,6 +153,7 @@ impl Contractor {
                 Op::Constant(bits) => cotangent_ops::Elementary::constant(f64::from_bits(bits)),
                 Op::Rounded(bits) => cotangent_ops::Elementary::rounded(f64::from_bits(bits)),
                 Op::Elementary(code, parameter) => {
+                    let (code, parameter) = squared(code, parameter, a, b);
                     code.visit(parameter, Apply([bounds[a], bounds[b], bounds[c]]))
                 }
                 Op::Select => cotangent_ops::Elementary::select(masks[a], bounds[b], bounds[c]),
@@ -200,6 +201,7 @@ impl Contractor {
                     continue;
                 }
                 Op::Elementary(code, parameter) => {
+                    let (code, parameter) = squared(code, parameter, a, b);
                     let strict = is_strict(code, parameter);
                     let arity = code.info().arity;
                     // Where an operand may be undefined and the result is not, nothing follows.
@@ -213,10 +215,10 @@ impl Contractor {
                             let (x, y) = binary(code, x, y, z);
                             [Some((a, x)), Some((b, y)), None]
                         }
-                        _ if code == cotangent_ops::Opcode::MulAdd => {
+                        _ if code == Opcode::MulAdd => {
                             let w = set(bounds[c]);
-                            let (product, w) = binary(cotangent_ops::Opcode::Add, set(x * y), w, z);
-                            let (x, y) = binary(cotangent_ops::Opcode::Mul, x, y, product);
+                            let (product, w) = binary(Opcode::Add, set(x * y), w, z);
+                            let (x, y) = binary(Opcode::Mul, x, y, product);
                             [Some((a, x)), Some((b, y)), Some((c, w))]
                         }
                         _ => continue,
@@ -267,5 +269,13 @@ fn gain(old: Interval, new: Interval) -> bool {
                 || old.high().is_infinite() != new.high().is_infinite()
         }
         _ => b < a * (1.0 - IMPROVEMENT),
+    }
+}
+
+/// The operation; a number times itself is a square, which is narrower than a product of two numbers.
+fn squared(code: Opcode, parameter: i32, a: usize, b: usize) -> (Opcode, i32) {
+    match code {
+        Opcode::Mul if a == b => (Opcode::Powi, 2),
+        _ => (code, parameter),
     }
 }
