@@ -2,9 +2,6 @@
 
 mod random;
 
-use std::hint::black_box;
-use std::time::Instant;
-
 use cotangent_ir::{Batch, parse, trace};
 use cotangent_numbers::{Dual, Interval};
 use random::{INPUTS, point, program};
@@ -110,85 +107,23 @@ fn additions_in_blocks_go_in_the_order_of_the_points() {
     assert_eq!(f.run(x).unwrap(), p);
 }
 
-/// Run with `cargo test --release -p cotangent-ir --test batch -- --ignored --nocapture`.
+/// Points together give what they give one by one, to the bit, however often the room is used.
 #[test]
-#[ignore = "a measurement"]
-#[allow(clippy::print_stdout, reason = "a measurement")]
-fn time_per_operation_and_point() {
-    fn polynomial<S: cotangent_numbers::Scalar>(x: &[S]) -> S {
+fn points_together_are_points_one_by_one() {
+    let f = trace("f", 3, |x| {
         let (mut a, mut b) = (x[0], x[1]);
         for k in 0..25 {
             a = a * b + x[2];
             b = b * 0.5 - a * (f64::from(k) * 0.01);
         }
-        a + b
-    }
-    let f = trace("f", 3, |x| vec![polynomial(x)]).unwrap();
-    let operations = f.operations() as f64;
-    let count = 100_000;
+        vec![a + b, a.sin()]
+    })
+    .unwrap();
     let mut rng = fastrand::Rng::with_seed(1);
-    let points: Vec<f64> = (0..3 * count).map(|_| rng.f64()).collect();
-    let per = |label: &str, seconds: f64, points: usize| {
-        let nanos = seconds * 1e9 / operations / points as f64;
-        println!("{label:<28} {nanos:7.3} ns per operation and point");
-        nanos
-    };
-    let best = |mut run: Box<dyn FnMut() + '_>| {
-        (0..5)
-            .map(|_| {
-                let begin = Instant::now();
-                run();
-                begin.elapsed().as_secs_f64()
-            })
-            .fold(f64::INFINITY, f64::min)
-    };
-    let mut results = vec![0.0; count];
-    let plain = best(Box::new(|| {
-        for (x, y) in points.chunks_exact(3).zip(&mut results) {
-            *y = polynomial(black_box(x));
-        }
-    }));
     let mut batch = Batch::new(&f);
-    let together = best(Box::new(|| drop(black_box(batch.run(&points, count).unwrap()))));
-    assert_eq!(batch.run(&points, count).unwrap(), results);
-    let few = &points[..3 * 2000];
-    let single =
-        best(Box::new(|| few.chunks_exact(3).for_each(|x| drop(black_box(f.run(x).unwrap())))));
-    per("plain Rust, point by point", plain, count);
-    let batched = per("run_batch", together, count);
-    per("run, point by point", single, 2000);
-    assert!(batched < 3.0, "{batched}");
-    // A kernel with memory: y = tanh(A x), 200 × 200.
-    let g = parse(
-        "fn @g(%m: [200, 200]f64, %x: [200]f64) -> [200]f64 {
-          %y = tab (%i < 200) {
-            %s = red sum (%j < 200) { %a = ld %m[%i, %j] %b = ld %x[%j] %p = mul %a, %b yield %p }
-            yield %s
-          }
-          ret %y
-        }",
-    )
-    .unwrap();
-    let x: Vec<f64> = (0..200 * 201).map(|_| rng.f64()).collect();
-    let seconds = best(Box::new(|| drop(black_box(g.run(&x).unwrap()))));
-    println!(
-        "matrix times vector          {:7.3} ns per multiply and add",
-        seconds * 1e9 / 40_000.0
-    );
-    let h = parse(
-        "fn @h(%x: [100000]f64, %t: [100]f64) -> [100]f64 {
-          %y = acc (%i < 100000) (%p = %t) {
-            %a = ld %x[%i]
-            %b = mul %a, %a
-            %k = irem %i, 100
-            %q = put_add %p[%k], %b
-            yield %q
-          }
-          ret %y
-        }",
-    )
-    .unwrap();
-    let x: Vec<f64> = (0..100_100).map(|_| rng.f64()).collect();
-    let seconds = best(Box::new(|| drop(black_box(h.run(&x).unwrap()))));
-    println!("acc                          {:7.3} ns per point", seconds * 1e9 / 1e5);
+    for count in [0, 1, 7, 64, 1000, 3] {
+        let points: Vec<f64> = (0..3 * count).map(|_| rng.f64()).collect();
+        let single: Vec<f64> = points.chunks(3).flat_map(|x| f.run(x).unwrap()).collect();
+        assert_eq!(batch.run(&points, count).unwrap(), single);
+    }
 }

@@ -1,6 +1,8 @@
 //! Combinators against plain loops: the same numbers to the bit, functions that do not grow, and errors
 //! where traces are mixed.
 
+mod nested;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cotangent_ir::input::{array, index, indices, number};
@@ -323,7 +325,7 @@ fn only_the_chosen_branch_runs() {
 /// The line that ends with this mark.
 fn line_of(mark: &str) -> u32 {
     let mark = format!("// {mark}");
-    let lines = include_str!("combinators.rs").lines();
+    let lines = include_str!("main.rs").lines();
     1 + lines.enumerate().find(|(_, line)| line.ends_with(&mark)).unwrap().0 as u32
 }
 
@@ -336,7 +338,7 @@ fn a_branch_on_a_traced_value_in_a_body_is_an_error_that_says_what_to_do() {
         })]
     });
     let message = found.unwrap_err().to_string();
-    assert!(message.contains(&format!("combinators.rs:{}:", line_of("branch"))), "{message}");
+    assert!(message.contains(&format!("main.rs:{}:", line_of("branch"))), "{message}");
     assert!(message.contains("`cond`") && message.contains("`select`"), "{message}");
 }
 
@@ -360,7 +362,7 @@ fn traces_at_a_point_know_what_comes_out_of_loops() {
 fn is_mixed(found: Result<Function, Fault>, mark: &str) {
     let fault = found.unwrap_err();
     let Fault::MixedTraces { at } = fault else { panic!("{fault}") };
-    assert!(at.file().ends_with("combinators.rs"), "{fault}");
+    assert!(at.file().ends_with("main.rs"), "{fault}");
     assert_eq!(at.line(), line_of(mark), "{fault}");
 }
 
@@ -487,7 +489,7 @@ fn a_panic_in_a_closure_leaves_nothing_behind() {
 fn what_does_not_fit_is_said_where_it_stands() {
     let says = |found: Result<Function, Fault>, what: &str| {
         let message = found.unwrap_err().to_string();
-        assert!(message.contains(what) && message.contains("combinators.rs"), "{message}");
+        assert!(message.contains(what) && message.contains("main.rs"), "{message}");
     };
     let shapes: &[&[usize]] = &[&[3], &[4], &[2, 3]];
     says(trace_arrays("f", shapes, |x| x[0] + x[1]), "[3]f64 and [4]f64 differ");
@@ -549,8 +551,7 @@ fn tables_are_read_back_and_are_one_if_equal() {
 }
 
 #[test]
-fn a_million_operations_are_traced_quickly() {
-    let start = std::time::Instant::now();
+fn a_million_operations_are_a_million_operations() {
     let f = trace("f", 2, |x| {
         let mut y = x[0];
         for _ in 0..500_000 {
@@ -559,217 +560,5 @@ fn a_million_operations_are_traced_quickly() {
         vec![y]
     })
     .unwrap();
-    let seconds = start.elapsed().as_secs_f64();
     assert_eq!(f.operations(), 1_000_000);
-    // Without optimization on a busy machine; optimized it is a tenth of a second.
-    assert!(seconds < 30.0, "{seconds} s");
-}
-
-/// A program of combinators or of plain loops, by the same seed: the world it runs in says which.
-trait World {
-    type Number: cotangent_numbers::Scalar;
-    type Index: Copy;
-    fn sum(&self, n: usize, f: &mut dyn FnMut(Self::Index) -> Self::Number) -> Self::Number;
-    fn largest(&self, n: usize, f: &mut dyn FnMut(Self::Index) -> Self::Number) -> Self::Number;
-    fn rounds(
-        &self,
-        n: usize,
-        init: Self::Number,
-        f: &mut dyn FnMut(Self::Index, Self::Number) -> Self::Number,
-    ) -> Self::Number;
-    fn halve(
-        &self,
-        init: Self::Number,
-        f: &mut dyn FnMut(Self::Number) -> Self::Number,
-    ) -> Self::Number;
-    fn branch(
-        &self,
-        x: Self::Number,
-        y: Self::Number,
-        yes: &mut dyn FnMut() -> Self::Number,
-        no: &mut dyn FnMut() -> Self::Number,
-    ) -> Self::Number;
-    /// An element of the input of the list that is made by a function, at an index that is computed.
-    fn gather(
-        &self,
-        at: Self::Index,
-        shift: usize,
-        f: &mut dyn FnMut(Self::Index) -> Self::Number,
-    ) -> Self::Number;
-    fn input(&self, at: Self::Index, shift: usize) -> Self::Number;
-    fn number(&self, i: Self::Index) -> Self::Number;
-}
-
-const SIZE: usize = 5;
-const PERMUTED: [usize; SIZE] = [3, 0, 4, 2, 1];
-
-struct Plain<'x>(&'x [f64]);
-
-impl World for Plain<'_> {
-    type Number = f64;
-    type Index = usize;
-    fn sum(&self, n: usize, f: &mut dyn FnMut(usize) -> f64) -> f64 {
-        (0..n).map(f).reduce(|a, b| a + b).unwrap_or(0.0)
-    }
-    fn largest(&self, n: usize, f: &mut dyn FnMut(usize) -> f64) -> f64 {
-        (0..n).map(f).reduce(Elementary::max).unwrap_or(f64::NEG_INFINITY)
-    }
-    fn rounds(&self, n: usize, init: f64, f: &mut dyn FnMut(usize, f64) -> f64) -> f64 {
-        (0..n).fold(init, |s, i| f(i, s))
-    }
-    fn halve(&self, init: f64, f: &mut dyn FnMut(f64) -> f64) -> f64 {
-        let mut s = init;
-        while s.abs() > 0.5 {
-            s = f(s).tanh() * s * 0.5;
-        }
-        s
-    }
-    fn branch(
-        &self,
-        x: f64,
-        y: f64,
-        yes: &mut dyn FnMut() -> f64,
-        no: &mut dyn FnMut() -> f64,
-    ) -> f64 {
-        if x < y { yes() } else { no() }
-    }
-    fn gather(&self, at: usize, shift: usize, f: &mut dyn FnMut(usize) -> f64) -> f64 {
-        let list: Vec<f64> = (0..SIZE).map(f).collect();
-        list[PERMUTED[(at + shift) % SIZE]]
-    }
-    fn input(&self, at: usize, shift: usize) -> f64 {
-        self.0[PERMUTED[(at + shift) % SIZE]]
-    }
-    fn number(&self, i: usize) -> f64 {
-        i as f64
-    }
-}
-
-struct Recorded(TracedArray, IndexTable);
-
-impl World for Recorded {
-    type Number = Traced;
-    type Index = TracedIndex;
-    fn sum(&self, n: usize, f: &mut dyn FnMut(TracedIndex) -> Traced) -> Traced {
-        sum_over(0..n, f)
-    }
-    fn largest(&self, n: usize, f: &mut dyn FnMut(TracedIndex) -> Traced) -> Traced {
-        max_over(0..n, f)
-    }
-    fn rounds(
-        &self,
-        n: usize,
-        init: Traced,
-        f: &mut dyn FnMut(TracedIndex, Traced) -> Traced,
-    ) -> Traced {
-        fori(n, init, f)
-    }
-    fn halve(&self, init: Traced, f: &mut dyn FnMut(Traced) -> Traced) -> Traced {
-        while_(init, |s| s.abs().greater(0.5), |s| f(s).tanh() * s * 0.5)
-    }
-    fn branch(
-        &self,
-        x: Traced,
-        y: Traced,
-        yes: &mut dyn FnMut() -> Traced,
-        no: &mut dyn FnMut() -> Traced,
-    ) -> Traced {
-        cond(x.less(y), yes, no)
-    }
-    fn gather(
-        &self,
-        at: TracedIndex,
-        shift: usize,
-        f: &mut dyn FnMut(TracedIndex) -> Traced,
-    ) -> Traced {
-        map_over(0..SIZE, f).at(self.1.at((at + shift) % SIZE))
-    }
-    fn input(&self, at: TracedIndex, shift: usize) -> Traced {
-        self.0.at(self.1.at((at + shift) % SIZE))
-    }
-    fn number(&self, i: TracedIndex) -> Traced {
-        i.to_number()
-    }
-}
-
-/// A random program whose closures use numbers and indices of all closures around them. What it does depends
-/// on the seed alone, so a closure does the same in every round.
-fn nested<W: World>(
-    world: &W,
-    seed: u64,
-    depth: usize,
-    numbers: &[W::Number],
-    indices: &[W::Index],
-) -> W::Number {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let mut numbers = numbers.to_vec();
-    let mut deeper = (0..).map(|k| seed.wrapping_mul(31).wrapping_add(k + 1));
-    for _ in 0..3 {
-        let (a, b) = (numbers[rng.usize(..numbers.len())], numbers[rng.usize(..numbers.len())]);
-        let (n, shift) = (rng.usize(..4), rng.usize(..7));
-        let inner = deeper.next().unwrap();
-        let go = |index: Option<W::Index>, extra: &[W::Number]| {
-            let indices: Vec<W::Index> = indices.iter().copied().chain(index).collect();
-            let numbers: Vec<W::Number> = numbers.iter().chain(extra).copied().collect();
-            nested(world, inner, depth - 1, &numbers, &indices)
-        };
-        let kind = if depth == 0 { rng.u8(6..12) } else { rng.u8(..12) };
-        let value = match kind {
-            0 => world.sum(n, &mut |i| go(Some(i), &[])),
-            1 => world.largest(n + 1, &mut |i| go(Some(i), &[])),
-            2 => world.rounds(n, a, &mut |i, s| go(Some(i), &[s]).sin() + s * 0.5),
-            3 => world.halve(a, &mut |s| go(None, &[s])),
-            4 => world.branch(a, b, &mut || go(None, &[]), &mut || b * 0.5),
-            5 if !indices.is_empty() => {
-                let at = indices[rng.usize(..indices.len())];
-                world.gather(at, shift, &mut |i| go(Some(i), &[]))
-            }
-            6 | 7 if !indices.is_empty() => world.input(indices[rng.usize(..indices.len())], shift),
-            8 if !indices.is_empty() => world.number(indices[rng.usize(..indices.len())]) * a,
-            9 => a.sin() * b,
-            10 => (a - b) * 0.7,
-            _ => a.tanh() + 1.25,
-        };
-        numbers.push(value);
-    }
-    numbers[numbers.len() - 1] + numbers[numbers.len() - 2] * 0.25
-}
-
-#[test]
-fn random_nested_programs_are_what_they_compute_eagerly() {
-    let table = IndexTable::new(&PERMUTED);
-    let mut structures = 0;
-    for seed in 0..400 {
-        let x = point(seed, SIZE);
-        let f = trace_arrays("f", &[&[SIZE]], |arrays| {
-            let world = Recorded(arrays[0], table.clone());
-            let numbers = [arrays[0].at(0), arrays[0].at(1)];
-            nested(&world, seed, 4, &numbers, &[])
-        })
-        .unwrap();
-        sound(&f);
-        let expected = nested(&Plain(&x), seed, 4, &x[..2], &[]);
-        let found = f.run(&x).unwrap()[0];
-        assert_eq!(found.to_bits(), expected.to_bits(), "seed {seed}: {found}, {expected}\n{f}");
-        structures += f.to_string().matches(" {\n").count() - 1;
-    }
-    assert!(structures > 1000, "{structures}");
-}
-
-#[test]
-fn a_point_that_goes_on_by_itself_can_have_kernels_inside() {
-    // Point i goes round i times, the last one alone; a sum inside has points of its own.
-    let f = trace_arrays("f", &[&[3]], |x| {
-        map_over(0..3, |i| fori(i, x[0].at(i), |_, s| s + sum_over(0..4, |j| (i + j).to_number())))
-    })
-    .unwrap();
-    gives(&f, &[1.0, 1.0, 1.0], &[1.0, 11.0, 29.0]);
-    let g = trace_arrays("g", &[&[3]], |x| {
-        map_over(0..3, |i| {
-            let y = x[0].at(i);
-            cond(i.equal(1), || sum_over(0..3, |j| y * (i + j).to_number()), || y)
-        })
-    })
-    .unwrap();
-    gives(&g, &[1.0, 2.0, 3.0], &[1.0, 12.0, 3.0]);
 }
