@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::build::Builder;
 use crate::build_arrays::Copied;
 use crate::function::{Function, Param, Value};
+use crate::library;
 use crate::op::Op;
 use crate::structure::Structure;
 use crate::types::{Dim, Type};
@@ -46,6 +47,12 @@ impl Function {
     /// ```
     #[must_use]
     pub fn specialised(&self, sizes: &[(&'static str, Dim)]) -> Function {
+        if let Some(origin) = &self.library {
+            let types: Vec<Type> = origin.types.iter().map(|t| ty(*t, sizes)).collect();
+            if let Ok(function) = library::function(self.name(), &types) {
+                return function;
+            }
+        }
         let mut b = Builder::new(self.name());
         let args: Vec<Value> = self
             .params()
@@ -80,7 +87,7 @@ impl Function {
             b.guard(copies.of(guard.condition), guard.expected);
         }
         let mut new = b.finish(self.results().iter().map(|v| copies.of(*v)).collect());
-        new.rule = self.rule.as_ref().map(|rule| Arc::new(rule.specialised(sizes)));
+        new.rule = self.rule().map(|rule| Arc::new(rule.specialised(sizes)));
         new
     }
 
