@@ -301,7 +301,7 @@ fn of_nothing_comes_nothing() {
     assert!(of("lib.cholesky", &[&[0, 0]]).run::<f64>(&[]).unwrap().is_empty());
     assert!(of("lib.lu", &[&[0, 0]]).run::<f64>(&[]).unwrap().is_empty());
     assert!(of("lib.solve", &[&[0, 0], &[0]]).run::<f64>(&[]).unwrap().is_empty());
-    assert_eq!(of("lib.solve_upper", &[&[2, 2], &[2, 0]]).run(&[1.0; 4]).unwrap(), []);
+    assert!(of("lib.solve_upper", &[&[2, 2], &[2, 0]]).run(&[1.0; 4]).unwrap().is_empty());
     assert_eq!(of("lib.determinant", &[&[0, 0]]).run::<f64>(&[]).unwrap(), [1.0]);
     assert_eq!(of("lib.log_determinant", &[&[0, 0]]).run::<f64>(&[]).unwrap(), [0.0]);
     assert_eq!(of("lib.dot", &[&[2, 0], &[0, 2]]).run::<f64>(&[]).unwrap(), [0.0; 4]);
