@@ -445,3 +445,34 @@ fn traces_call_the_library_and_say_what_does_not_fit() {
     let points = [1.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 0.0];
     assert_eq!(inside.run(&points).unwrap(), [1.0, 4.0, -1.0]);
 }
+
+#[test]
+fn whatever_is_asked_for_is_a_function_or_an_error() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let names: Vec<&str> = library::all().map(|f| f.name).collect();
+    let elements = [Element::F64, Element::F32, Element::I64, Element::I32, Element::Bool];
+    let dims =
+        [Dim::Size(0), Dim::Size(1), Dim::Size(2), Dim::symbol("n"), Dim::symbol("k"), Dim::Any];
+    let (mut made, asked) = (0, 20_000);
+    for _ in 0..asked {
+        let mut name = names[rng.usize(..names.len())].to_string();
+        for _ in 0..rng.usize(..3) {
+            name += [".0", ".1", ".2", ".4", ".x", "."][rng.usize(..6)];
+        }
+        let mut ty = || {
+            let dims: Vec<Dim> = (0..rng.usize(..4)).map(|_| dims[rng.usize(..6)]).collect();
+            Type::array(elements[rng.usize(..7).saturating_sub(2)], &dims)
+        };
+        let mut types: Vec<Type> = (0..4).map(|_| ty()).collect();
+        types.truncate(1 + rng.usize(..4));
+        if rng.bool() && types.len() > 1 {
+            types[1] = types[0];
+        }
+        if let Ok(f) = library::function(&name, &types) {
+            f.verify().unwrap_or_else(|error| panic!("{error}\n{f}"));
+            f.rule().into_iter().for_each(|rule| rule.verify().unwrap());
+            made += 1;
+        }
+    }
+    assert!(made > asked / 50, "{made}");
+}

@@ -310,14 +310,12 @@ fn third_derivatives_come_by_doing_it_again() {
     close("third", &results[results.len() - 9..], &differences, 1e-7);
 }
 
-/// With a rule reverse mode keeps the factor and a few matrices.
+/// With a rule reverse mode keeps the factor and a few matrices: 8 or 9 at once.
 #[test]
 fn a_gradient_through_a_factorisation_keeps_few_matrices() {
     let n = 60;
-    let double = 8;
-    for (f, most) in
-        [(log_determinant(n), 20), (through_lu(n), 20), (through_solve(n, "solve"), 20)]
-    {
+    let (double, most) = (8, 12);
+    for f in [log_determinant(n), through_lu(n), through_solve(n, "solve")] {
         let g = gradient(&f).unwrap();
         let peak = g.peak_bytes().unwrap();
         assert!(peak <= most * n * n * double, "{} matrices\n{g}", peak / (n * n * double));

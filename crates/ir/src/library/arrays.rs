@@ -26,7 +26,7 @@ const fn of_numbers(
 pub(super) const ENTRIES: &[Entry] = &[
     of_numbers(
         "lib.dot",
-        "two arrays with one or two dimensions, as long as the sums between them",
+        "a list [k]f64 or a matrix [n, k]f64, and a list [k]f64 or a matrix [k, m]f64",
         "the product of lists, of a matrix and a list on either side, or of matrices",
         |r| product(r, [false, false]),
     ),

@@ -112,16 +112,20 @@ fn @rule<n>(%a: [n, n]f64, %da: lin [n, n]f64) -> [n, n]f64 {
   %y = call @lower(%l, %s)
   %yt = tab (%i < n, %j < n) { %e = ld %y[%j, %i] yield %e }
   %z = call @lower(%l, %yt)
+  %phi = tab (%i < n, %j < n) {
+    %e = ld %z[%i, %j]
+    %half = mul %e, 0.5
+    %below = gt %i, %j
+    %here = eq %i, %j
+    %d = select %here, %half, 0.0
+    %f = select %below, %e, %d
+    yield %f
+  }
   %dl = tab (%i < n, %j < n) {
     %v = red sum (%k < n) {
       %c = ld %l[%i, %k]
-      %half = mul %c, 0.5
-      %below = gt %k, %j
-      %here = eq %k, %j
-      %d = select %here, %half, 0.0
-      %f = select %below, %c, %d
-      %e = ld %z[%k, %j]
-      %p = mul %f, %e
+      %e = ld %phi[%k, %j]
+      %p = mul %c, %e
       yield %p
     }
     yield %v
@@ -174,7 +178,8 @@ fn @lu<n>(%a: [n, n]f64) -> ([n, n]f64, [n]i64) {
 }
 ";
 
-/// With F = L⁻¹ P dA U⁻¹: dL = L tril(F, −1), dU = triu(F) U. The matrix %g is Fᵀ.
+/// With F = L⁻¹ P dA U⁻¹: dL = L tril(F, −1), dU = triu(F) U. The matrix %g is Fᵀ. Below the diagonal the terms are
+/// l_ik f_kj with j < k ≤ i, elsewhere f_ik u_kj with i ≤ k ≤ j.
 const LU_RULE: &str = "
 fn @rule<n>(%a: [n, n]f64, %da: lin [n, n]f64) -> [n, n]f64 {
   %f, %p = call @lib.lu(%a)
@@ -183,25 +188,28 @@ fn @rule<n>(%a: [n, n]f64, %da: lin [n, n]f64) -> [n, n]f64 {
   %yt = tab (%i < n, %j < n) { %e = ld %y[%j, %i] yield %e }
   %g = call @upper(%f, %yt)
   %df = tab (%i < n, %j < n) {
+    %below = gt %i, %j
+    %first = imin %i, %j
+    %last = imax %i, %j
     %v = red sum (%k < n) {
-      %l = ld %f[%i, %k]
-      %left = lt %k, %i
+      %r = select %below, %i, %k
+      %c = select %below, %k, %j
+      %e = ld %f[%r, %c]
+      %from = ge %k, %first
+      %to = le %k, %last
+      %within = and %from, %to
+      %c0 = select %within, %e, 0.0
       %here = eq %k, %i
-      %l0 = select %left, %l, 0.0
-      %l1 = select %here, 1.0, %l0
-      %below = gt %k, %j
-      %l2 = select %below, %l1, 0.0
-      %f_kj = ld %g[%j, %k]
-      %in_l = mul %l2, %f_kj
-      %u = ld %f[%k, %j]
-      %from = ge %k, %i
-      %to = le %k, %j
-      %between = and %from, %to
-      %u0 = select %between, %u, 0.0
-      %f_ik = ld %g[%k, %i]
-      %in_u = mul %u0, %f_ik
-      %sum = add %in_l, %in_u
-      yield %sum
+      %one = and %below, %here
+      %c1 = select %one, 1.0, %c0
+      %there = eq %k, %j
+      %none = and %below, %there
+      %c2 = select %none, 0.0, %c1
+      %s = select %below, %j, %k
+      %t = select %below, %k, %i
+      %g_st = ld %g[%s, %t]
+      %p = mul %c2, %g_st
+      yield %p
     }
     yield %v
   }
