@@ -12,13 +12,40 @@
 //! let wrong = parse("fn @f(%a: [2, 3]f64) -> [2, 3]f64 { %l = call @lib.cholesky(%a) ret %l }");
 //! assert_eq!(
 //!     wrong.unwrap_err().to_string(),
-//!     "1:50: `@lib.cholesky` takes a square matrix [n, n]f64; it is given [2, 3]f64"
+//!     "1:47: `@lib.cholesky` takes a square matrix [n, n]f64; it is given [2, 3]f64"
 //! );
 //! ```
 //!
 //! Names that begin with `lib.` belong to the library; a text cannot define them. A size that no argument
 //! tells stands behind the name: `@lib.slice.5`, `@lib.reshape.2.3`. Sizes may have names, as those of the
 //! function around. What is named `f64` here may be `f32` throughout.
+//!
+//! | name | takes | gives |
+//! |---|---|---|
+//! | `lib.dot` | list or matrix, list or matrix | their product |
+//! | `lib.dot_tn`, `lib.dot_nt` | the same | the product with the first or the second transposed |
+//! | `lib.transpose` | matrix | its transpose |
+//! | `lib.slice.5` | array, i64 | five of the first dimension, from there on |
+//! | `lib.concat` | array, array | one behind the other along the first dimension |
+//! | `lib.reshape.2.3` | array | the same elements row by row in another shape |
+//! | `lib.broadcast.5` | array | five of it along a new first dimension |
+//! | `lib.take` | array, indices | elements or rows |
+//! | `lib.put`, `lib.put_add` | array, indices, elements or rows | the array with these put or added there |
+//! | `lib.cumsum` | array | sums so far along the first dimension |
+//! | `lib.sort` | list | the smallest first |
+//! | `lib.cholesky` | symmetric positive definite matrix | its lower factor |
+//! | `lib.lu` | square matrix | L and U in one matrix, the order of the rows |
+//! | `lib.solve` | square matrix, list or matrix | the solution through LU |
+//! | `lib.lu_solve` | square matrix, what `lib.lu` gave for it, list or matrix | the solution |
+//! | `lib.solve_lower`, `lib.solve_lower_transposed` | square matrix, list or matrix | the solution with its lower triangle |
+//! | `lib.solve_upper`, `lib.solve_upper_transposed` | square matrix, list or matrix | the solution with its upper triangle |
+//! | `lib.determinant`, `lib.log_determinant` | square matrix | det A; ln \|det A\| |
+//!
+//! Cholesky looks at the lower triangle of A only, and so do its derivatives: a tangent of A is its lower
+//! triangle, and the cotangent C of A is zero above the diagonal. That is the derivative of what is computed,
+//! element by element; for symmetric changes of A the symmetric (C + Cᵀ)/2 says the same. The derivative of
+//! LU is that for the order of the rows at the point. Derivatives through LU want a matrix that is not
+//! singular.
 //!
 //! Factorisations and solves have derivatives of their own, again by name (*rules*): a tangent is one more
 //! pass over matrices, and reverse mode keeps the factors, not what the loops went through. A rule is
@@ -35,7 +62,7 @@ use crate::build_arrays::Copied;
 use crate::function::{Function, Value};
 use crate::parse::{nearest_of, parse};
 use crate::structure::Structure;
-use crate::types::{Dim, Type};
+use crate::types::{Dim, Element, Type};
 
 mod arrays;
 mod factors;
@@ -224,7 +251,7 @@ fn written(
 ) -> Result<Function, LibraryError> {
     let known = types.iter().all(|ty| !ty.dims().contains(&Dim::Any));
     let element = types.first().map(|ty| ty.element());
-    let fits = known && (!entry.numbers || element.is_some_and(|e| e.is_float()));
+    let fits = known && (!entry.numbers || element.is_some_and(Element::is_float));
     let source = if fits { text(request) } else { None };
     let made = source.and_then(|source| {
         let text = match element {

@@ -110,6 +110,7 @@ fn every_function_verifies_and_so_does_its_rule() {
     for described in library::all() {
         let named = |name: &str| name.split('.').nth(1) == described.name.split('.').nth(1);
         assert!(samples.iter().any(|(name, _)| named(name)), "{}", described.name);
+        assert!(include_str!("../src/library.rs").contains(&format!("`{}", described.name)));
     }
     for (name, types) in samples {
         let f = library::function(name, &types).unwrap();

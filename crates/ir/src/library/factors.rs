@@ -179,7 +179,7 @@ fn @lu<n>(%a: [n, n]f64) -> ([n, n]f64, [n]i64) {
 ";
 
 /// With F = L⁻¹ P dA U⁻¹: dL = L tril(F, −1), dU = triu(F) U. The matrix %g is Fᵀ. Below the diagonal the terms are
-/// l_ik f_kj with j < k ≤ i, elsewhere f_ik u_kj with i ≤ k ≤ j.
+/// `l_ik f_kj` with j < k ≤ i, elsewhere `f_ik u_kj` with i ≤ k ≤ j.
 const LU_RULE: &str = "
 fn @rule<n>(%a: [n, n]f64, %da: lin [n, n]f64) -> [n, n]f64 {
   %f, %p = call @lib.lu(%a)

@@ -1,6 +1,6 @@
 //! Triangular solves, and solves through LU.
 //!
-//! Rows are found one after the other, x_i = (b_i − Σ_j a_ij x_j) / a_ii over the rows found so far; a row is
+//! Rows are found one after the other, `x_i = (b_i − Σ_j a_ij x_j) / a_ii` over the rows found so far; a row is
 //! a number where the right-hand side is a list. So both are the same text.
 
 use super::{Described, Entry, Request, Source, ranks};
