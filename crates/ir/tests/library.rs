@@ -2,7 +2,8 @@
 
 use cotangent_ir::library::{self, LibraryError};
 use cotangent_ir::{
-    Builder, Dim, Element, Function, Hunted, IndexTable, Type, explain, hunt, parse, trace_arrays,
+    Builder, Dim, Element, Function, Hunted, IndexTable, Type, explain, hunt, jacobian_pattern,
+    parse, trace_arrays,
 };
 use faer::linalg::solvers::Solve as _;
 use faer::{Mat, Side};
@@ -490,4 +491,18 @@ fn whatever_is_asked_for_is_a_function_or_an_error() {
         }
     }
     assert!(made > asked / 4 && made < asked * 3 / 4, "{made}");
+}
+
+#[test]
+fn patterns_of_the_library_are_those_of_its_loops() {
+    let f = Type::f64s;
+    let pattern =
+        |name: &str, types: &[Type]| jacobian_pattern(&caller(name, types)).unwrap().to_string();
+    assert_eq!(pattern("lib.transpose", &[f(&[2, 2])]), "1···\n··1·\n·1··\n···1\n");
+    assert_eq!(pattern("lib.concat", &[f(&[1]), f(&[2])]), "1··\n·1·\n··1\n");
+    assert_eq!(pattern("lib.cumsum", &[f(&[3])]), "1··\n11·\n111\n");
+    // Of the matrix the lower triangle, of the factor nothing above the diagonal.
+    assert_eq!(pattern("lib.cholesky", &[f(&[2, 2])]), "1···\n····\n1·1·\n1·11\n");
+    let solved = pattern("lib.solve_upper", &[f(&[2, 2]), f(&[2])]);
+    assert_eq!(solved, "11·111\n···1·1\n");
 }

@@ -1,6 +1,7 @@
 //! Derivatives of the library: by rules, by what the rules stand for, by differences.
 
 use cotangent_ir::{Builder, Copied, Dim, Element, Function, Structure, Type, Value, parse};
+use cotangent_numbers::Dual;
 use cotangent_transform::{gradient, hessian, linearize, reverse};
 
 /// A call of the library at a point at which it has a derivative.
@@ -123,6 +124,17 @@ impl Case {
         results.into_iter().zip(self.outputs()).filter(|(_, m)| *m).map(|(y, _)| y).collect()
     }
 
+    /// The derivative along a direction, by numbers that carry it through the loops.
+    fn dual(&self, v: &[f64]) -> Vec<f64> {
+        let mut along = v.iter();
+        let number = |(x, moves): (&f64, bool)| {
+            Dual::<f64, 1>::new(*x, [if moves { *along.next().unwrap() } else { 0.0 }])
+        };
+        let x: Vec<Dual<f64, 1>> = self.x.iter().zip(self.inputs()).map(number).collect();
+        let results = self.f.run(&x).unwrap().into_iter().zip(self.outputs());
+        results.filter(|(_, m)| *m).map(|(y, _)| y.partials[0]).collect()
+    }
+
     /// The derivative along a direction, by forward mode.
     fn forward(&self, v: &[f64]) -> Vec<f64> {
         let d = linearize(&self.f).unwrap();
@@ -180,6 +192,7 @@ fn check(case: &Case) {
     let (more, less) = (case.at(&v, h), case.at(&v, -h));
     let differences: Vec<f64> = more.iter().zip(&less).map(|(a, b)| (a - b) / (2.0 * h)).collect();
     close(&name, &forward, &differences, 1e-7);
+    close(&name, &forward, &case.dual(&v), 1e-12);
     let w = numbers(7, forward.len());
     let backward = case.backward(&w);
     close(&name, &[dot(&backward, &v)], &[dot(&w, &forward)], 1e-12);
