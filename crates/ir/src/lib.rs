@@ -28,6 +28,9 @@
 //! # Ok::<(), cotangent_numbers::Fault>(())
 //! ```
 //!
+//! What arrays and matrices are used for (products, slices, gathers, factorisations, solves) is called by name: see
+//! [`library`].
+//!
 //! Values are pure and stand in one list, 16 bytes each; equal operations are one as they are built.
 //! What an operation means stands in the table of `cotangent-ops`, not here.
 
