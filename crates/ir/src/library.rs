@@ -26,6 +26,7 @@
 //! | `lib.dot_tn`, `lib.dot_nt` | the same | the product with the first or the second transposed |
 //! | `lib.transpose` | matrix | its transpose |
 //! | `lib.slice.5` | array, i64 | five of the first dimension, from there on |
+//! | `lib.put_slice` | array, i64, array | the first one with the second one in it, from there on |
 //! | `lib.concat` | array, array | one behind the other along the first dimension |
 //! | `lib.reshape.2.3` | array | the same elements row by row in another shape |
 //! | `lib.broadcast.5` | array | five of it along a new first dimension |

@@ -48,6 +48,14 @@ impl TracedArray {
         call(&format!("lib.slice.{count}"), [self.into(), start.into().into()]).take()
     }
 
+    /// The array with another one in it, from a place of the first dimension on that may be computed. An error
+    /// of the run if there is no room.
+    #[must_use]
+    #[track_caller]
+    pub fn put_slice(self, start: impl Into<TracedIndex>, values: TracedArray) -> TracedArray {
+        call("lib.put_slice", [self.into(), start.into().into(), values.into()]).take()
+    }
+
     /// Another array behind this one, along the first dimension.
     #[must_use]
     #[track_caller]

@@ -62,6 +62,8 @@ fn samples() -> Vec<(&'static str, Vec<Type>)> {
         ("lib.transpose", vec![f(&[n, m])]),
         ("lib.slice.2", vec![f(&[n]), Type::I64]),
         ("lib.slice.2", vec![f(&[n, m, k]), Type::I64]),
+        ("lib.put_slice", vec![f(&[n]), Type::I64, f(&[m])]),
+        ("lib.put_slice", vec![f(&[n, k]), Type::I64, f(&[m, k])]),
         ("lib.concat", vec![f(&[n]), f(&[k])]),
         ("lib.concat", vec![f(&[n, m]), f(&[k, m])]),
         ("lib.reshape.2.3", vec![f(&[6])]),
@@ -283,6 +285,11 @@ fn arrays_are_put_together_and_taken_apart() {
         [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
     );
     assert_eq!(run("lib.concat", &[f(&[0]), f(&[2])], &[7.0, 8.0]), [7.0, 8.0]);
+    let into = [&a[..], &[1.0], &[7.0, 8.0]].concat();
+    assert_eq!(
+        run("lib.put_slice", &[f(&[3, 2]), Type::I64, f(&[1, 2])], &into),
+        [1.0, 2.0, 7.0, 8.0, 5.0, 6.0]
+    );
     assert_eq!(run("lib.reshape.3.2", &[f(&[2, 3])], &a), a);
     assert_eq!(run("lib.broadcast.2", &[f(&[3])], &b), [1.0, -1.0, 2.0, 1.0, -1.0, 2.0]);
     let take = [&a[..], &[2.0, 0.0, 2.0]].concat();
@@ -423,6 +430,7 @@ fn traces_call_the_library_and_say_what_does_not_fit() {
         let x = a.solve(b).take(order.traced()).concat(b.cumsum()).slice(1, 2);
         let l = a.cholesky();
         let y = l.solve_lower_transposed(l.solve_lower(b));
+        let b = b.put_slice(0, b.slice(0, 1));
         (x, y, a.reshape([4]).sorted(), a.determinant(), b.broadcast(2), a.lu().1.at(0).to_number())
     })
     .unwrap();

@@ -83,6 +83,7 @@ fn arrays() -> Vec<Case> {
         of("lib.dot_nt", &[f(&[m, n]), f(&[k, n])], &[]),
         of("lib.transpose", &[f(&[n, m])], &[]),
         of("lib.slice.2", &[f(&[n, m]), Type::I64], &[1.0]),
+        of("lib.put_slice", &[f(&[n, k]), Type::I64, f(&[m, k])], &[1.0]),
         of("lib.concat", &[f(&[n, m]), f(&[k, m])], &[]),
         of("lib.reshape.2.3", &[f(&[n, m])], &[]),
         of("lib.broadcast.3", &[f(&[m, k])], &[]),

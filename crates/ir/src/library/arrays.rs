@@ -50,6 +50,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         slice,
     ),
     entry(
+        "lib.put_slice",
+        "an array, where to start, an i64, and elements or rows",
+        "the array with these in the place of its own from there on; an error of the run if there is no room",
+        put_slice,
+    ),
+    entry(
         "lib.concat",
         "two arrays of known sizes that differ in the first one at most",
         "one behind the other along the first dimension",
@@ -271,6 +277,28 @@ fn stored(r: &Request<'_>, name: &str, walk: &str, word: &str) -> Option<Source>
              %j = ld %indices[%i]
              %e = ld %v[%i]
              %new = {word} %s[%j], %e
+             yield %new
+           }}
+           ret %y
+         }}",
+        names("n, m", rest),
+        array("n", rest),
+        array("m", rest),
+        array("n", rest)
+    );
+    Some(text.into())
+}
+
+fn put_slice(r: &Request<'_>) -> Option<Source> {
+    let ([], [first, 0, other]) = (r.sizes, &ranks(r)[..]) else { return None };
+    let rest = first.checked_sub(1).filter(|_| first == other)?;
+    let text = format!(
+        "fn @put_slice<{}>(%x: {}, %start: i64, %v: {}) -> {} {{
+           %m = extent{{0}} %v
+           %y = for %i < %m (%s = %x) {{
+             %j = iadd %start, %i
+             %e = ld %v[%i]
+             %new = put %s[%j], %e
              yield %new
            }}
            ret %y
