@@ -301,6 +301,7 @@ impl Builder {
             (Op::PutAdd, [array, value, indices @ ..]) => self.put_add(*array, *value, indices),
             (Op::Argsort, [x]) => self.argsort(*x),
             (Op::Stop, [x]) => self.stop(*x),
+            (op @ (Op::Keep | Op::Recompute), [x]) => self.marked(op, *x),
             (op, operands) => panic!("{} does not take {} operands", op.name(), operands.len()),
         }
     }

@@ -9,6 +9,7 @@ use crate::function::{Function, Param, Value};
 use crate::op::{Integral, Op};
 use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Element, Type};
+use crate::verify::Zero;
 
 impl Builder {
     /// Arithmetic of integers.
@@ -131,6 +132,23 @@ impl Builder {
         }
     }
 
+    /// The value, kept in loops for the way back.
+    pub fn keep(&mut self, x: Value) -> Value {
+        self.marked(Op::Keep, x)
+    }
+
+    /// The value, computed again in loops on the way back.
+    pub fn recompute(&mut self, x: Value) -> Value {
+        self.marked(Op::Recompute, x)
+    }
+
+    pub(crate) fn marked(&mut self, mark: Op, x: Value) -> Value {
+        match self.function.op(x) {
+            op if op.is_constant() || op == mark => x,
+            _ => self.intern(mark, self.ty(x), &[x]),
+        }
+    }
+
     /// The sum of all elements of an array; `linear` says whether the array is a tangent or cotangent.
     pub fn total(&mut self, array: Value, linear: bool) -> Value {
         let ty = self.ty(array);
@@ -182,45 +200,16 @@ impl Builder {
         if whole.index() < before {
             self.function.structures.pop();
         }
-        let zeros = self.zeros(whole, types.len());
         let mut parts = Vec::with_capacity(types.len());
-        for ((ty, k), zero) in types.into_iter().zip(0..).zip(zeros) {
-            parts.push(match zero {
+        for (ty, k) in types.into_iter().zip(0..) {
+            let zero = self.function.zero_part(whole, k as usize);
+            parts.push(match zero.and_then(Zero::number) {
                 // Zero wherever it comes from: seen to be, so that it counts as a tangent that is zero.
                 Some(zero) if !ty.dims().contains(&Dim::Any) => self.constant(zero, ty),
                 _ => self.intern(Op::Part(k), ty, &[whole]),
             });
         }
         parts
-    }
-
-    /// By part: the zero that it is, if it is one whatever happens.
-    fn zeros(&self, whole: Value, parts: usize) -> Vec<Option<f64>> {
-        let Some(structure) = self.function.structure(whole) else { return vec![None; parts] };
-        let (_, handed) = structure.own_params();
-        let sums = matches!(structure, Structure::Red { reducer: Reducer::Sum, .. });
-        let zero = |body: &Function, k: usize| -> Option<f64> {
-            let mut value = *body.results().get(k)?;
-            while body.op(value) == Op::Fill {
-                value = body.operand(value, 0);
-            }
-            match body.op(value) {
-                Op::Constant(bits) => Some(f64::from_bits(bits)).filter(|c| *c == 0.0),
-                _ => None,
-            }
-        };
-        (0..parts)
-            .map(|k| match structure {
-                Structure::Red { .. } if !sums => None,
-                Structure::If { yes, no } => {
-                    let (a, b) = (zero(yes, k)?, zero(no, k)?);
-                    (a.to_bits() == b.to_bits()).then_some(a)
-                }
-                // A carry may be something else before the first round.
-                _ if k < handed => None,
-                other => zero(other.bodies().last()?, k),
-            })
-            .collect()
     }
 
     /// The dimension of what a loop stacks.

@@ -176,7 +176,13 @@ impl Function {
                 return Cost::default();
             }
             // Parts are counted with what they are of, dimensions and marks cost nothing.
-            Op::Part(_) | Op::Extent(_) | Op::Stop | Op::Structure(_) | Op::Table(_) => {
+            Op::Part(_)
+            | Op::Extent(_)
+            | Op::Stop
+            | Op::Keep
+            | Op::Recompute
+            | Op::Structure(_)
+            | Op::Table(_) => {
                 return Cost::default();
             }
             Op::Elementary(code, parameter) => elementary(code, parameter),
@@ -268,6 +274,8 @@ impl Structure {
             Structure::Derive(derive) => {
                 let seeds: f64 = match derive.mode {
                     Mode::Forward | Mode::Reverse => derive.width.unwrap_or(1) as f64,
+                    // A product of series takes a sum for each coefficient.
+                    Mode::Jet { order } => (order * (order + 1)) as f64 / 4.0,
                     Mode::Jacobian | Mode::Hessian => {
                         let active = derive.function.params().iter().zip(&derive.args);
                         active.filter(|(_, a)| a.moves()).map(|(p, _)| elements(p.ty)).sum()

@@ -83,6 +83,9 @@ impl Activity {
     }
 }
 
+/// The highest order of a Taylor series.
+pub const MOST_ORDER: usize = 64;
+
 /// Which derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -94,10 +97,16 @@ pub enum Mode {
     Jacobian,
     /// All second partials of one number by the arguments that are active.
     Hessian,
+    /// Taylor coefficients of the results from those of the arguments.
+    Jet {
+        /// How many of them behind the value.
+        order: usize,
+    },
 }
 
 impl Mode {
-    const ALL: [Mode; 4] = [Mode::Forward, Mode::Reverse, Mode::Jacobian, Mode::Hessian];
+    const ALL: [Mode; 5] =
+        [Mode::Forward, Mode::Reverse, Mode::Jacobian, Mode::Hessian, Mode::Jet { order: 1 }];
 
     /// The name in text.
     pub fn name(self) -> &'static str {
@@ -106,10 +115,29 @@ impl Mode {
             Mode::Reverse => "rev",
             Mode::Jacobian => "jac",
             Mode::Hessian => "hess",
+            Mode::Jet { .. } => "jet",
         }
     }
 
-    /// The mode with this name.
+    /// Whether arguments have tangents, or coefficients.
+    pub fn is_forward(self) -> bool {
+        matches!(self, Mode::Forward | Mode::Jet { .. })
+    }
+
+    /// Whether it is said of each result what is wanted of it.
+    pub fn says_results(self) -> bool {
+        self.is_forward() || self == Mode::Reverse
+    }
+
+    /// How many values go beside an argument or result that has tangents or coefficients.
+    pub fn seeds(self) -> usize {
+        match self {
+            Mode::Jet { order } => order,
+            _ => 1,
+        }
+    }
+
+    /// The mode with this name; of `jet` the one of order 1.
     pub fn by_name(name: &str) -> Option<Mode> {
         Mode::ALL.into_iter().find(|m| m.name() == name)
     }
@@ -117,8 +145,8 @@ impl Mode {
 
 /// A derivative of a function at a place.
 ///
-/// Operands: each argument, with its tangent behind it if it has one; then a cotangent of each result that
-/// has one. Parts: of `fwd` the value and the tangent of each result, as wanted; of `rev` the values, then
+/// Operands: each argument, with its tangent or coefficients behind it if it has some; then a cotangent of each result that
+/// has one. Parts: of `fwd` and `jet` the value and the tangent or coefficients of each result, as wanted; of `rev` the values, then
 /// a cotangent of each active argument; of `jac` for each result that is wanted its partials by each active
 /// argument, of `hess` the second partials by each pair of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +182,7 @@ impl Derive {
         for (param, activity) in self.function.params().iter().zip(&self.args) {
             types.push(param.ty);
             if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
-                types.push(self.moved(param.ty));
+                types.extend(vec![self.moved(param.ty); self.mode.seeds()]);
             }
         }
         for (k, activity) in self.results.iter().enumerate() {
@@ -173,13 +201,14 @@ impl Derive {
             params.filter(|(_, a)| a.moves()).map(|(p, _)| p.ty)
         };
         match self.mode {
-            Mode::Forward => {
+            Mode::Forward | Mode::Jet { .. } => {
                 for (k, activity) in self.results.iter().enumerate() {
                     if activity.wants_value() {
                         types.push(self.result_type(k));
                     }
                     if activity.moves() {
-                        types.push(self.moved(self.result_type(k)));
+                        let ty = self.moved(self.result_type(k));
+                        types.extend(vec![ty; self.mode.seeds()]);
                     }
                 }
             }
@@ -211,14 +240,21 @@ impl Derive {
             let (takes, has) = (params.len(), self.args.len());
             return Some(format!("@{name} takes {takes} arguments, {has} are given"));
         }
-        let says = matches!(self.mode, Mode::Forward | Mode::Reverse);
-        if says && self.results.len() != results.len() {
+        if let Mode::Jet { order } = self.mode
+            && (order == 0 || order > MOST_ORDER)
+        {
+            return Some(format!("`jet` has orders from 1 to {MOST_ORDER}, not {order}"));
+        }
+        if matches!(self.mode, Mode::Jet { .. }) && self.width.is_some() {
+            return Some("`jet` has no width".to_string());
+        }
+        if self.mode.says_results() && self.results.len() != results.len() {
             let (gives, has) = (results.len(), self.results.len());
             return Some(format!("@{name} gives {gives} results, `ret` speaks of {has}"));
         }
         for (param, activity) in params.iter().zip(&self.args) {
             let allowed = match self.mode {
-                Mode::Forward => {
+                mode if mode.is_forward() => {
                     matches!(activity, Activity::Const | Activity::Dup | Activity::DupNoNeed)
                 }
                 _ => matches!(activity, Activity::Const | Activity::Active),
@@ -226,7 +262,7 @@ impl Derive {
             let (mode, activity_name) = (self.mode.name(), activity.name());
             if !allowed {
                 let remedy =
-                    if self.mode == Mode::Forward { "const or dup" } else { "const or active" };
+                    if self.mode.is_forward() { "const or dup" } else { "const or active" };
                 return Some(format!(
                     "%{} is {activity_name}, but `{mode}` takes {remedy}: values have no shadows",
                     param.name
@@ -238,7 +274,9 @@ impl Derive {
         }
         for (k, activity) in self.results.iter().enumerate() {
             let allowed = match self.mode {
-                Mode::Forward => !matches!(activity, Activity::Active | Activity::ActiveNoNeed),
+                mode if mode.is_forward() => {
+                    !matches!(activity, Activity::Active | Activity::ActiveNoNeed)
+                }
                 _ => !matches!(activity, Activity::Dup | Activity::DupNoNeed),
             };
             if !allowed {

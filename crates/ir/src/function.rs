@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::library::Origin;
 use crate::op::{Node, Op};
 use crate::structure::Structure;
@@ -189,7 +191,7 @@ impl Function {
             && self.values().all(|v| {
                 let (op, ty) = (self.op(v), self.ty(v));
                 // What stops or casts, or chooses between truth values, is run with the rest.
-                let other = matches!(op, Op::Stop | Op::Cast)
+                let other = matches!(op, Op::Stop | Op::Keep | Op::Recompute | Op::Cast)
                     || matches!(op, Op::Select) && ty == Type::BOOL;
                 !other && (ty.is_float() && ty.is_scalar() || ty == Type::BOOL)
             })
@@ -221,6 +223,28 @@ impl Function {
         parts
     }
 
+    /// The parts of all operations with bodies, as far as they are used.
+    pub fn all_parts(&self) -> FxHashMap<Value, Vec<Option<Value>>> {
+        let mut found: FxHashMap<Value, Vec<Option<Value>>> = FxHashMap::default();
+        for value in self.values() {
+            if let Some(structure) = self.structure(value) {
+                let count = structure.part_types(crate::types::Dim::Any).len();
+                found.insert(value, vec![None; count]);
+            } else if let Op::Part(k) = self.op(value)
+                && let Some(parts) = found.get_mut(&self.operand(value, 0))
+            {
+                parts[k as usize] = Some(value);
+            }
+        }
+        found
+    }
+
+    /// Whether it or something in it takes for granted how a condition comes out.
+    pub fn has_guards(&self) -> bool {
+        let inside = |structure: &Structure| structure.bodies().any(|body| body.has_guards());
+        !self.guards.is_empty() || self.structures.iter().any(inside)
+    }
+
     /// The first dimension of what a loop stacks.
     pub fn stack_dim(&self, whole: Value) -> crate::types::Dim {
         let operands: Vec<Value> = self.operands(whole).collect();
@@ -245,6 +269,14 @@ impl Function {
     pub fn with_rule(mut self, rule: Function) -> Function {
         self.library = None;
         self.rule = Some(Arc::new(rule));
+        self
+    }
+
+    /// The function with the derivative of the one that it was made of; in the library, if that is and nothing has
+    /// changed.
+    pub(crate) fn with_rule_of(mut self, f: &Function) -> Function {
+        self.library = f.library.clone().filter(|_| self.same_operations(f));
+        self.rule = if self.library.is_some() { None } else { f.rule().cloned() };
         self
     }
 

@@ -2,7 +2,7 @@
 
 use cotangent_numbers::fault::catch;
 use cotangent_numbers::{Fault, Scalar};
-use cotangent_ops::{Binary, Comparison, Elementary, Opcode, Ternary, Unary, Visitor};
+use cotangent_ops::{Apply, Comparison, Elementary, Opcode};
 
 use crate::function::{Function, Value};
 use crate::machine::unknown::{UNKNOWN, decided};
@@ -346,28 +346,6 @@ fn given<S: Scalar>(ty: Type, numbers: Vec<S>, (len, lanes): (usize, usize)) -> 
                 .collect();
             Some(Slot::new::<Integers<S>>(data?, scalar, varies, len))
         }
-    }
-}
-
-/// An operation of the table on numbers.
-pub(crate) struct Apply<S>(pub(crate) [S; 3]);
-
-impl<S: Elementary> Visitor for Apply<S> {
-    type Output = S;
-
-    #[inline]
-    fn unary<O: Unary>(self, op: O) -> S {
-        op.value(self.0[0])
-    }
-
-    #[inline]
-    fn binary<O: Binary>(self, op: O) -> S {
-        op.value(self.0[0], self.0[1])
-    }
-
-    #[inline]
-    fn ternary<O: Ternary>(self, op: O) -> S {
-        op.value(self.0[0], self.0[1], self.0[2])
     }
 }
 

@@ -53,7 +53,9 @@ mod parse;
 mod parse_body;
 mod parse_structure;
 mod print;
+mod rebuild;
 mod retrace;
+mod settle;
 mod slot;
 mod specialise;
 mod split;
@@ -77,7 +79,7 @@ pub use combinators::{
     scan, select, sum_over, while_,
 };
 pub use cost::{Cost, UNKNOWN_ROUNDS, UNKNOWN_SIZE};
-pub use derive::{Activity, Derive, Mode};
+pub use derive::{Activity, Derive, MOST_ORDER, Mode};
 pub use domains::{
     Batch, ContractError, Contracted, Counts, Enclosure, Found, Hunted, UnrollError, Within,
     contract, count, explain, hessian_pattern, hunt, jacobian_pattern, local_hessian_pattern,
@@ -88,6 +90,7 @@ pub use interpret::{Room, RunError};
 pub use op::{Integral, Op, takes_parameter};
 pub use parse::{ParseError, parse, parse_all};
 pub use retrace::{RetraceError, Retraced};
+pub use settle::LinearValues;
 pub use split::loop_lengths;
 pub use structure::{Reducer, Structure};
 pub use table::{Entries, Table};

@@ -59,7 +59,6 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::build::Builder;
-use crate::build_arrays::Copied;
 use crate::function::{Function, Value};
 use crate::parse::{nearest_of, parse};
 use crate::structure::Structure;
@@ -274,20 +273,14 @@ fn written(
 
 /// The function with the helpers of its text written out; calls of the library stay.
 fn written_out(f: &Function) -> Function {
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
-    let mut copies = Copied::new(f.len());
-    for value in f.values() {
-        match f.structure(value) {
-            Some(Structure::Call { function }) if function.library.is_none() => {
-                let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
-                let results = b.inline(function, &operands);
-                copies.set_parts(value, results);
-            }
-            _ => copies.value(&mut b, f, value, &args),
+    f.rebuilt(|b, copies, value| match f.structure(value) {
+        Some(Structure::Call { function }) if function.library.is_none() => {
+            let results = b.inline(function, &copies.operands(f, value));
+            copies.set_parts(value, results);
+            true
         }
-    }
-    b.finish(f.results().iter().map(|v| copies.of(*v)).collect())
+        _ => false,
+    })
 }
 
 /// The type of an array whose first dimension has a name, and its other dimensions: `[n, d1, d2]f64`.

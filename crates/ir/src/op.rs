@@ -122,6 +122,10 @@ pub enum Op {
     Argsort,
     /// What a derivative does not go through.
     Stop,
+    /// The value itself; in a loop it is kept for the way back, whatever it takes.
+    Keep,
+    /// The value itself; in a loop it is computed again on the way back and never kept.
+    Recompute,
     /// An operation with a body: its number among those of the function.
     Structure(u32),
     /// A part of what an operation with a body gives.
@@ -159,6 +163,8 @@ impl Op {
             | Op::Extent(_)
             | Op::Argsort
             | Op::Stop
+            | Op::Keep
+            | Op::Recompute
             | Op::Part(_) => Some(1),
             Op::Compare(_) | Op::And | Op::Or | Op::Integral(_) => Some(2),
             Op::Select => Some(3),
@@ -187,6 +193,8 @@ impl Op {
             Op::PutAdd => "put_add",
             Op::Argsort => "argsort",
             Op::Stop => "stop",
+            Op::Keep => "keep",
+            Op::Recompute => "recompute",
             Op::Structure(_) => "structure",
             Op::Part(_) => "part",
         }
@@ -215,7 +223,7 @@ impl Op {
     }
 }
 
-const OTHERS: [Op; 13] = [
+const OTHERS: [Op; 15] = [
     Op::Table(0),
     Op::And,
     Op::Or,
@@ -229,6 +237,8 @@ const OTHERS: [Op; 13] = [
     Op::PutAdd,
     Op::Argsort,
     Op::Stop,
+    Op::Keep,
+    Op::Recompute,
 ];
 
 pub(crate) const COMPARISONS: [Comparison; 6] = [
@@ -286,6 +296,8 @@ const PUT_ADD: u8 = 18;
 const STRUCTURE: u8 = 19;
 const COMPARE: u8 = 20;
 const TABLE: u8 = 26;
+const KEEP: u8 = 27;
+const RECOMPUTE: u8 = 28;
 const INTEGRAL: u8 = 32;
 const ELEMENTARY: u8 = 64;
 
@@ -348,6 +360,8 @@ impl Node {
             }
             Op::Argsort => ARGSORT,
             Op::Stop => STOP,
+            Op::Keep => KEEP,
+            Op::Recompute => RECOMPUTE,
             Op::Part(k) => {
                 args[1] = k;
                 PART
@@ -381,6 +395,8 @@ impl Node {
             EXTENT => Op::Extent(self.args[1]),
             ARGSORT => Op::Argsort,
             STOP => Op::Stop,
+            KEEP => Op::Keep,
+            RECOMPUTE => Op::Recompute,
             PART => Op::Part(self.args[1]),
             LOAD => Op::Load,
             PUT => Op::Put,

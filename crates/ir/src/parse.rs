@@ -303,10 +303,7 @@ impl<'t> Parser<'t> {
                 Ok(n) if n < 1 << 40 => Ok(Dim::Size(n)),
                 _ => Err(self.error(span, format!("`{digits}` is no size of an array"))),
             },
-            (Token::Word(name), span) if self.symbols.contains(&name) => {
-                let _ = span;
-                Ok(Dim::symbol(name))
-            }
+            (Token::Word(name), _) if self.symbols.contains(&name) => Ok(Dim::symbol(name)),
             (Token::Word(name), span) => {
                 let message = format!(
                     "there is no dimension `{name}`; declare it behind the function's name, as `@f<{name}>`"

@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
             _ => {}
         }
         let operands = match op {
-            Op::Load | Op::Put | Op::PutAdd => return self.access(op, at, scopes),
+            Op::Load | Op::Put | Op::PutAdd => return self.access(op, scopes),
             _ => self.operands(op, word, at, scopes)?,
         };
         let mut ty = Type::F64;
@@ -383,12 +383,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `ld %x[…]`, `put %x[…], %v`.
-    fn access(
-        &mut self,
-        op: Op,
-        at: &Range<usize>,
-        scopes: &mut Scopes<'t>,
-    ) -> Result<Value, ParseError> {
+    fn access(&mut self, op: Op, scopes: &mut Scopes<'t>) -> Result<Value, ParseError> {
         let (array, span) = self.value(scopes, None)?;
         let ty = self.scope(scopes)?.builder.ty(array);
         self.reader.sign('[')?;
@@ -428,7 +423,6 @@ impl<'t> Parser<'t> {
             }
             operands.push(value);
         }
-        let _ = at;
         operands.extend(indices);
         let scope = self.scope(scopes)?;
         let value = scope.builder.copy(op, ty, &operands);

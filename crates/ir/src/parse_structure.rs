@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::build::Builder;
-use crate::derive::{Activity, Derive, Mode};
+use crate::derive::{Activity, Derive, MOST_ORDER, Mode};
 use crate::function::{Function, Param, Value};
 use crate::lex::Token;
 use crate::library::{self, PREFIX};
@@ -169,12 +169,10 @@ impl<'t> Parser<'t> {
     ) -> Result<Vec<Value>, ParseError> {
         let scope = self.scope(scopes)?;
         let types: Vec<Type> = operands.iter().map(|v| scope.builder.ty(*v)).collect();
-        let linear: Vec<bool> = operands.iter().map(|v| scope.linear.contains(v)).collect();
         let checked = structure
             .check(&types)
             .map_err(|e| e.to_string())
             .and_then(|()| structure.linear_parts().map_err(|e| e.to_string()));
-        let _ = linear;
         match checked {
             Ok(parts_linear) => {
                 let parts = scope.builder.structure(structure, operands);
@@ -259,8 +257,17 @@ impl<'t> Parser<'t> {
         at: &Range<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Result<Vec<Value>, ParseError> {
-        let mut width = None;
-        if self.reader.takes('{')? {
+        let (mut mode, mut width) = (mode, None);
+        if let Mode::Jet { order } = &mut mode {
+            self.reader.sign('{')?;
+            self.word("order")?;
+            *order = usize::try_from(self.integer()?).unwrap_or(0);
+            self.reader.sign('}')?;
+            if !(1..=MOST_ORDER).contains(order) {
+                let message = format!("`jet` has orders from 1 to {MOST_ORDER}, not {order}");
+                return Err(self.error(at.clone(), message));
+            }
+        } else if self.reader.takes('{')? {
             self.word("width")?;
             width = usize::try_from(self.integer()?).ok();
             self.reader.sign('}')?;
@@ -277,7 +284,9 @@ impl<'t> Parser<'t> {
             let activity = self.activity()?;
             activities.push(activity);
             if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
-                operands.push(self.value(scopes, ty)?.0);
+                for _ in 0..mode.seeds() {
+                    operands.push(self.value(scopes, ty)?.0);
+                }
             }
             if !self.reader.takes(',')? {
                 self.reader.sign(')')?;
@@ -286,7 +295,7 @@ impl<'t> Parser<'t> {
         }
         let function = self.for_arguments(callee, &primals, scopes)?;
         let mut derive = Derive { mode, function, args: activities, results: Vec::new(), width };
-        if matches!(mode, Mode::Forward | Mode::Reverse) {
+        if mode.says_results() {
             self.word("ret")?;
             self.reader.sign('(')?;
             while !self.reader.takes(')')? {

@@ -446,7 +446,11 @@ impl Printer<'_> {
 impl Printer<'_> {
     fn derive(&mut self, derive: &Derive, operands: &[String]) -> fmt::Result {
         let name = self.name_of(&derive.function).unwrap_or(derive.function.name()).to_string();
-        let width = derive.width.map_or(String::new(), |w| format!("{{width {w}}}"));
+        let width = match (derive.mode, derive.width) {
+            (Mode::Jet { order }, _) => format!("{{order {order}}}"),
+            (_, Some(width)) => format!("{{width {width}}}"),
+            _ => String::new(),
+        };
         write!(self.f, "{}{width} @{name}(", derive.mode.name())?;
         let mut operands = operands.iter();
         for (k, activity) in derive.args.iter().enumerate() {
@@ -454,11 +458,13 @@ impl Printer<'_> {
             let value = operands.next().map_or("", |v| v);
             write!(self.f, "{comma}{value}: {}", activity.name())?;
             if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
-                write!(self.f, " {}", operands.next().map_or("", |v| v))?;
+                for seed in operands.by_ref().take(derive.mode.seeds()) {
+                    write!(self.f, " {seed}")?;
+                }
             }
         }
         self.f.write_str(")")?;
-        if matches!(derive.mode, Mode::Forward | Mode::Reverse) {
+        if derive.mode.says_results() {
             self.f.write_str(" ret(")?;
             for (k, activity) in derive.results.iter().enumerate() {
                 let comma = if k > 0 { ", " } else { "" };

@@ -1,5 +1,6 @@
 //! Dimensions with names given sizes.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::build::Builder;
@@ -59,8 +60,7 @@ impl Function {
             .iter()
             .map(|p| b.add_param(Param { ty: ty(p.ty, sizes), ..p.clone() }))
             .collect();
-        let mut copies = Copied::new(self.len());
-        for value in self.values() {
+        let change = |b: &mut Builder, copies: &mut Copied, value| -> Result<bool, Infallible> {
             match (self.op(value), self.structure(value)) {
                 (Op::Fill, _) => {
                     let scalar = copies.of(self.operand(value, 0));
@@ -68,7 +68,6 @@ impl Function {
                     copies.set(value, filled);
                 }
                 (_, Some(structure)) => {
-                    let operands: Vec<Value> = self.operands(value).map(|v| copies.of(v)).collect();
                     // What is called has names of its own, for what it was given.
                     let mut new = structure.with_bodies(|body| Arc::new(body.specialised(sizes)));
                     if let Structure::Tab { dims: domain, .. }
@@ -77,16 +76,15 @@ impl Function {
                     {
                         *domain = dims(domain, sizes);
                     }
-                    let parts = b.structure(new, &operands);
+                    let parts = b.structure(new, &copies.operands(self, value));
                     copies.set_parts(value, parts);
                 }
-                _ => copies.value(&mut b, self, value, &args),
+                _ => return Ok(false),
             }
-        }
-        for guard in self.guards() {
-            b.guard(copies.of(guard.condition), guard.expected);
-        }
-        let mut new = b.finish(self.results().iter().map(|v| copies.of(*v)).collect());
+            Ok(true)
+        };
+        let Ok(results) = self.write_into(&mut b, &args, change);
+        let mut new = b.finish(results);
         new.rule = self.rule().map(|rule| Arc::new(rule.specialised(sizes)));
         new
     }

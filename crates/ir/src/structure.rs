@@ -4,6 +4,7 @@
 //! behind its own, the *captures*. So every transformation of functions is one of bodies too. In text
 //! captures are not seen; there a body uses values from outside by their names.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use crate::derive::Derive;
@@ -68,7 +69,7 @@ impl Reducer {
 /// | `while` | carries, captures | carries, captures → carries, stacked; the condition: → truth | the last carries, arrays of stacked values, the number of rounds |
 /// | `if` | condition, captures | captures → values | the values |
 /// | `call` | arguments | the function | its results |
-/// | `fwd`, `rev`, `jac`, `hess` | see [`Derive`] | the function | see [`Derive`] |
+/// | `fwd`, `rev`, `jac`, `hess`, `jet` | see [`Derive`] | the function | see [`Derive`] |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// The body at every point of a domain, side by side.
@@ -161,6 +162,18 @@ impl Structure {
     /// The same with other bodies, as [`bodies`](Structure::bodies) gives them.
     #[must_use]
     pub fn with_bodies(&self, mut f: impl FnMut(&Arc<Function>) -> Arc<Function>) -> Structure {
+        let Ok(new) = self.try_with_bodies(|body| Ok::<_, Infallible>(f(body)));
+        new
+    }
+
+    /// [`with_bodies`](Structure::with_bodies), unless one of them fails.
+    ///
+    /// # Errors
+    /// The first that comes.
+    pub fn try_with_bodies<E>(
+        &self,
+        mut f: impl FnMut(&Arc<Function>) -> Result<Arc<Function>, E>,
+    ) -> Result<Structure, E> {
         let mut new = self.clone();
         match &mut new {
             Structure::Tab { body, .. }
@@ -168,17 +181,17 @@ impl Structure {
             | Structure::Acc { body, .. }
             | Structure::For { body, .. }
             | Structure::Call { function: body }
-            | Structure::Derive(Derive { function: body, .. }) => *body = f(body),
+            | Structure::Derive(Derive { function: body, .. }) => *body = f(body)?,
             Structure::While { condition, body, .. } => {
-                *condition = f(condition);
-                *body = f(body);
+                *condition = f(condition)?;
+                *body = f(body)?;
             }
             Structure::If { yes, no } => {
-                *yes = f(yes);
-                *no = f(no);
+                *yes = f(yes)?;
+                *no = f(no)?;
             }
         }
-        new
+        Ok(new)
     }
 
     /// Whether it has a function with a name instead of a body.

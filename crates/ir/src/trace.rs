@@ -11,6 +11,7 @@ use cotangent_ops::{Binary, Comparison, Lift, Mask, Opcode, Operation, Ternary, 
 
 use crate::build::{Builder, fold};
 use crate::function::{Function, Param, Value};
+use crate::op::Op;
 use crate::trace_region::{Innermost, Place, Trace, with, with_innermost};
 use crate::types::Type;
 
@@ -72,6 +73,45 @@ impl Traced {
     }
 }
 
+/// What a sum with zero leaves as it is, where the sign of a zero says nothing.
+fn unchanged_sum(code: Opcode, operands: &[Traced]) -> Option<Traced> {
+    let zero = |x: &Traced| x.is_constant() && x.value == 0.0;
+    let same = match (code, operands) {
+        (Opcode::Add | Opcode::Sub, [x, y]) if zero(y) => *x,
+        (Opcode::Add, [x, y]) if zero(x) => *y,
+        _ => return None,
+    };
+    with_innermost(|trace| trace.coefficients)?.then_some(same)
+}
+
+impl Traced {
+    /// The number itself; in a loop reverse mode keeps it, whatever it takes.
+    #[must_use]
+    #[track_caller]
+    pub fn keep(self) -> Traced {
+        self.marked(Op::Keep)
+    }
+
+    /// The number itself; in a loop reverse mode computes it again and never keeps it.
+    #[must_use]
+    #[track_caller]
+    pub fn recompute(self) -> Traced {
+        self.marked(Op::Recompute)
+    }
+
+    #[track_caller]
+    fn marked(self, mark: Op) -> Traced {
+        if self.is_constant() {
+            return self;
+        }
+        let place = with([self.place], Location::caller(), |trace, [place]| {
+            let value = trace.builder.marked(mark, place.value());
+            trace.at(value)
+        });
+        Traced { place, ..self }
+    }
+}
+
 #[track_caller]
 fn record<O: Operation, const N: usize>(op: O, value: f64, operands: [Traced; N]) -> Traced {
     if operands.iter().all(|x| x.is_constant()) {
@@ -85,6 +125,9 @@ fn record<O: Operation, const N: usize>(op: O, value: f64, operands: [Traced; N]
         if exact || (plain && nearest) || with_innermost(|_| ()).is_none() {
             return Traced::fixed(value, !exact);
         }
+    }
+    if let Some(same) = unchanged_sum(O::INFO.opcode, &operands) {
+        return same;
     }
     let unknown = operands.iter().any(|x| x.unknown);
     let place = with(operands.map(|x| x.place), Location::caller(), |trace, places| {
@@ -463,8 +506,27 @@ impl Builder {
     /// # Errors
     /// What the numbers raised; the function in the making is then lost.
     pub fn numbers<R>(&mut self, ty: Type, f: impl FnOnce(&Numbers) -> R) -> Result<R, Fault> {
+        self.write_down(ty, false, f)
+    }
+
+    /// [`numbers`](Builder::numbers) that are coefficients of derivatives: sums that begin with zero are
+    /// written down without it, as the sign of a zero says nothing there.
+    ///
+    /// # Errors
+    /// As [`numbers`](Builder::numbers).
+    pub fn coefficients<R>(&mut self, ty: Type, f: impl FnOnce(&Numbers) -> R) -> Result<R, Fault> {
+        self.write_down(ty, true, f)
+    }
+
+    fn write_down<R>(
+        &mut self,
+        ty: Type,
+        coefficients: bool,
+        f: impl FnOnce(&Numbers) -> R,
+    ) -> Result<R, Fault> {
         let builder = std::mem::replace(self, Builder::new(""));
         let innermost = Innermost::begin(builder, None, ty);
+        with_innermost(|trace| trace.coefficients = coefficients);
         let numbers = Numbers { stamp: innermost.stamp };
         let result = catch(|| f(&numbers))?;
         if let Some((builder, _)) = innermost.end() {

@@ -405,6 +405,26 @@ impl TracedArray {
             TracedArray::of(trace, value)
         })
     }
+
+    /// The array itself; in a loop reverse mode keeps it, whatever it takes.
+    #[must_use]
+    #[track_caller]
+    pub fn keep(self) -> TracedArray {
+        with([self.place], Location::caller(), |trace, [place]| {
+            let value = trace.builder.keep(place.value());
+            TracedArray::of(trace, value)
+        })
+    }
+
+    /// The array itself; in a loop reverse mode computes it again and never keeps it.
+    #[must_use]
+    #[track_caller]
+    pub fn recompute(self) -> TracedArray {
+        with([self.place], Location::caller(), |trace, [place]| {
+            let value = trace.builder.recompute(place.value());
+            TracedArray::of(trace, value)
+        })
+    }
 }
 
 /// An operation of the table, element by element.

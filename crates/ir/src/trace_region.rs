@@ -49,6 +49,8 @@ pub(crate) struct Trace {
     pub(crate) ty: Type,
     /// Whether it is a body of the trace around it.
     pub(crate) body: bool,
+    /// Whether what is recorded are coefficients of derivatives: a sum with zero is what is added to it.
+    pub(crate) coefficients: bool,
     /// Values of the trace around it, and as what they are known here.
     captured: FxHashMap<Value, Value>,
     /// Values of the trace around it, in the order of the parameters they are.
@@ -222,7 +224,8 @@ impl Innermost {
             }
         };
         let (captured, captures) = (FxHashMap::default(), Vec::new());
-        let trace = Trace { stamp, builder, point, ty, body, captured, captures };
+        let coefficients = false;
+        let trace = Trace { stamp, builder, point, ty, body, coefficients, captured, captures };
         TRACES.with_borrow_mut(|t| t.push(trace));
         Innermost { stamp }
     }

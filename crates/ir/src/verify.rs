@@ -230,31 +230,37 @@ impl Function {
 
     /// Whether a value is zero everywhere, of whichever sign.
     pub fn is_zero(&self, value: Value) -> bool {
+        self.zero(value).is_some()
+    }
+
+    /// Which zero a value is everywhere, if it is one.
+    pub(crate) fn zero(&self, value: Value) -> Option<Zero> {
         match self.op(value) {
-            Op::Constant(bits) => f64::from_bits(bits) == 0.0,
-            Op::Fill => self.is_zero(self.operand(value, 0)),
-            Op::Part(k) => self.is_zero_part(self.operand(value, 0), k as usize),
-            _ => false,
+            Op::Constant(bits) => Zero::of(f64::from_bits(bits)),
+            Op::Fill => self.zero(self.operand(value, 0)),
+            Op::Part(k) => self.zero_part(self.operand(value, 0), k as usize),
+            _ => None,
         }
     }
 
-    /// Whether a part of an operation with a body is zero everywhere, as its bodies say.
-    fn is_zero_part(&self, whole: Value, k: usize) -> bool {
-        let zero = |f: &Function| f.results().get(k).is_some_and(|result| f.is_zero(*result));
-        let Some(structure) = self.structure(whole) else { return false };
+    /// Which zero a part of an operation with a body is everywhere, as its bodies say.
+    pub(crate) fn zero_part(&self, whole: Value, k: usize) -> Option<Zero> {
+        let zero = |f: &Function| f.results().get(k).and_then(|result| f.zero(*result));
+        let structure = self.structure(whole)?;
         match structure {
-            Structure::Tab { .. }
-            | Structure::Red { reducer: Reducer::Sum, .. }
-            | Structure::If { .. }
-            | Structure::Call { .. } => structure.bodies().all(|body| zero(body)),
+            Structure::If { yes, no } => Some(zero(yes)?.or(zero(no)?)),
+            Structure::Tab { body, .. }
+            | Structure::Red { reducer: Reducer::Sum, body, .. }
+            | Structure::Call { function: body } => zero(body),
             // A carry may go no round; what is stacked is made by one.
             Structure::For { carries, body } | Structure::While { carries, body, .. } => {
-                let starts = k >= *carries || {
-                    self.operands(whole).nth(structure.lead() + k).is_some_and(|v| self.is_zero(v))
-                };
-                starts && zero(body)
+                if k >= *carries {
+                    return zero(body);
+                }
+                let start = self.operands(whole).nth(structure.lead() + k)?;
+                Some(self.zero(start)?.or(zero(body)?))
             }
-            Structure::Acc { .. } | Structure::Red { .. } | Structure::Derive(_) => false,
+            Structure::Acc { .. } | Structure::Red { .. } | Structure::Derive(_) => None,
         }
     }
 
@@ -304,7 +310,7 @@ impl Function {
                     _ => false,
                 },
                 _ if !any => false,
-                Op::Fill | Op::Cast if self.ty(value).is_float() => true,
+                Op::Fill | Op::Cast | Op::Keep | Op::Recompute if self.ty(value).is_float() => true,
                 Op::Load => true,
                 Op::Extent(_) => false,
                 Op::Put | Op::PutAdd => match (0..2).find(|k| !is(*k) && !zero(*k)) {
@@ -340,5 +346,37 @@ impl Function {
             }
         }
         Ok(linear)
+    }
+}
+
+/// A number that is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Zero {
+    Plus,
+    Minus,
+    /// Here one, there the other.
+    Either,
+}
+
+impl Zero {
+    fn of(c: f64) -> Option<Zero> {
+        match (c == 0.0, c.is_sign_negative()) {
+            (false, _) => None,
+            (true, false) => Some(Zero::Plus),
+            (true, true) => Some(Zero::Minus),
+        }
+    }
+
+    fn or(self, other: Zero) -> Zero {
+        if self == other { self } else { Zero::Either }
+    }
+
+    /// The number, if it is the same everywhere.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Zero::Plus => Some(0.0),
+            Zero::Minus => Some(-0.0),
+            Zero::Either => None,
+        }
     }
 }

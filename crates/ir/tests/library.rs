@@ -404,6 +404,9 @@ fn names_of_the_library_are_not_taken_by_others() {
     assert!(!other.is_library() && other.rule().is_none());
     assert!(other.to_string().starts_with("fn @cholesky(%a: [2, 2]f64)"));
     assert_ne!(other, of("lib.cholesky", &[&[2, 2]]));
+    // Written anew without a change it is the same.
+    let again = of("lib.cholesky", &[&[2, 2]]).rebuilt(|_, _, _| false);
+    assert!(again.is_library() && again == of("lib.cholesky", &[&[2, 2]]));
     let renamed = of("lib.cholesky", &[&[2, 2]]).renamed("mine");
     assert!(!renamed.is_library() && renamed.rule().is_some());
     assert_eq!(renamed, of("lib.cholesky", &[&[2, 2]]));

@@ -146,6 +146,34 @@ pub trait Visitor {
     fn ternary<O: Ternary>(self, op: O) -> Self::Output;
 }
 
+/// Applies an operation to as many of these as it takes.
+///
+/// ```
+/// use cotangent_ops::{Apply, Opcode};
+///
+/// assert_eq!(Opcode::Mul.visit(0, Apply([3.0, 4.0, 0.0])), 12.0);
+/// ```
+pub struct Apply<S>(pub [S; 3]);
+
+impl<S: Elementary> Visitor for Apply<S> {
+    type Output = S;
+
+    #[inline]
+    fn unary<O: Unary>(self, op: O) -> S {
+        op.value(self.0[0])
+    }
+
+    #[inline]
+    fn binary<O: Binary>(self, op: O) -> S {
+        op.value(self.0[0], self.0[1])
+    }
+
+    #[inline]
+    fn ternary<O: Ternary>(self, op: O) -> S {
+        op.value(self.0[0], self.0[1], self.0[2])
+    }
+}
+
 macro_rules! define {
     (unary { $($(#[$udoc:meta])* $ukind:ident $uname:ident $U:ident $(($n:ident : $N:ty))? [$ux:ident] -> $uy:ident {
             value: $uvalue:expr; d: $ud:expr; dd: $udd:expr;

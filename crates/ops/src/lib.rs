@@ -31,7 +31,7 @@ mod scalar;
 mod special;
 mod table;
 
-pub use define::{Binary, Info, Opcode, Operation, Ternary, Unary, Visitor, ops, reference};
+pub use define::{Apply, Binary, Info, Opcode, Operation, Ternary, Unary, Visitor, ops, reference};
 pub use elementary::Elementary;
 pub use kinds::{ALL, Flags, Interaction, Kink, Order, Precision, Series, Shape};
 pub use lift::{Arithmetic, Lift};

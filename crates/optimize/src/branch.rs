@@ -14,20 +14,12 @@ use crate::visit::{Site, copy_into, rebuild, same_outside, with_params};
 pub(crate) fn inline(f: &Function, tally: &mut Tally) -> Function {
     rebuild(f, &mut |b, site| {
         let Structure::Call { function } = site.structure else { return None };
-        if function.rule().is_some() || site.inside && has_guards(function) {
+        if function.rule().is_some() || site.inside && function.has_guards() {
             return None;
         }
         tally.structural("inline", function.name(), "its operations");
         Some(b.inline(function, site.operands))
     })
-}
-
-fn has_guards(f: &Function) -> bool {
-    let called = |v: Value| match f.structure(v) {
-        Some(Structure::Call { function }) => has_guards(function),
-        _ => false,
-    };
-    !f.guards().is_empty() || f.values().any(called)
 }
 
 /// The function with simpler branches.

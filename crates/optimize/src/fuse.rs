@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Type, Value};
 
 use crate::range::{Range, in_range, of_body};
-use crate::rewrite::{bound, finish, is_elementwise};
+use crate::rewrite::{bound, is_elementwise};
 use crate::stats::Tally;
 use crate::visit::{copy_into, rebuild};
 
@@ -54,7 +54,7 @@ fn is_producer(f: &Function, value: Value) -> bool {
     }
     match f.op(value) {
         Op::Part(_) => matches!(f.structure(f.operand(value, 0)), Some(Structure::Tab { .. })),
-        op => is_elementwise(op) && op != Op::Stop,
+        op => is_elementwise(op) && !matches!(op, Op::Stop | Op::Keep | Op::Recompute),
     }
 }
 
@@ -133,45 +133,22 @@ struct Context {
 fn absorb_all(f: &Function, value: Value) -> Option<Function> {
     let (producer, from) = Producer::of(f, value)?;
     let linear = f.linear_values().ok()?;
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
     let context = Context { ranges: vec![None; f.params().len()], domain: Vec::new() };
     let extra: Vec<Param> = from
         .iter()
         .map(|v| Param { name: "f".to_string(), ty: f.ty(*v), linear: linear[v.index()] })
         .collect();
-    let mut copies = Copied::new(f.len());
     let mut any = false;
-    for user in f.values() {
-        let uses = f.operands(user).any(|v| v == value);
-        if uses {
-            let from: Vec<Value> = from.iter().map(|v| copies.of(*v)).collect();
-            if let Some(new) =
-                consume(&mut b, f, user, value, &copies, &producer, &from, &extra, &context)
-            {
-                any = true;
-                match new {
-                    New::One(new) => copies.set(user, new),
-                    New::Parts(parts) => copies.set_parts(user, parts),
-                }
-                continue;
-            }
+    let new = f.rebuilt(|b, copies, user| {
+        if f.operands(user).all(|v| v != value) {
+            return false;
         }
-        copies.value(&mut b, f, user, &args);
-    }
-    if !any {
-        return None;
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    let results = f.results().iter().map(|v| copies.of(*v)).collect();
-    Some(finish(b, f, results))
-}
-
-enum New {
-    One(Value),
-    Parts(Vec<Value>),
+        let from: Vec<Value> = from.iter().map(|v| copies.of(*v)).collect();
+        let taken = consume(b, f, user, value, copies, &producer, &from, &extra, &context);
+        any |= taken.is_some();
+        taken.is_some()
+    });
+    any.then_some(new)
 }
 
 /// A user of a producer without it.
@@ -181,19 +158,20 @@ fn consume(
     f: &Function,
     user: Value,
     value: Value,
-    copies: &Copied,
+    copies: &mut Copied,
     producer: &Producer,
     from: &[Value],
     extra: &[Param],
     context: &Context,
-) -> Option<New> {
+) -> Option<()> {
     let operands: Vec<Value> = f.operands(user).collect();
     if f.op(user) == Op::Load {
         if operands[1..].contains(&value) {
             return None;
         }
         let indices: Vec<Value> = operands[1..].iter().map(|v| copies.of(*v)).collect();
-        return producer.element(b, from, &indices, context).map(New::One);
+        copies.set(user, producer.element(b, from, &indices, context)?);
+        return Some(());
     }
     let structure = f.structure(user)?;
     if structure.is_named() {
@@ -216,14 +194,10 @@ fn consume(
     let built: Vec<Value> = operands.iter().map(|v| copies.of(*v)).collect();
     let ranges = of_body(b.function(), structure, &built, &context.ranges, count);
     let inner = Context { ranges, domain };
-    let mut failed = false;
-    let new = structure.with_bodies(|body| {
-        absorb(body, &params, producer, extra, &inner).unwrap_or_else(|| {
-            failed = true;
-            body.clone()
-        })
-    });
-    (!failed).then(|| New::Parts(b.structure(new, &new_operands)))
+    let absorbed = |body: &Arc<Function>| absorb(body, &params, producer, extra, &inner).ok_or(());
+    let new = structure.try_with_bodies(absorbed).ok()?;
+    copies.set_parts(user, b.structure(new, &new_operands));
+    Some(())
 }
 
 /// A body with elements in the place of loads of some of its parameters.
@@ -244,23 +218,16 @@ fn absorb(
     if body.results().iter().any(|v| arrays.contains(v)) {
         return None;
     }
-    let mut copies = Copied::new(body.len());
-    for user in body.values() {
-        let used = body.operands(user).find(|v| arrays.contains(v));
-        let Some(array) = used else {
-            copies.value(&mut b, body, user, &args);
-            continue;
+    let results = body.write_into(&mut b, &args, |b, copies, user| {
+        let Some(array) = body.operands(user).find(|v| arrays.contains(v)) else {
+            return Ok(false);
         };
         // One array by two names would have been one.
         if body.operands(user).any(|v| v != array && arrays.contains(&v)) {
-            return None;
+            return Err(());
         }
-        let new = consume(&mut b, body, user, array, &copies, producer, &from, extra, context)?;
-        match new {
-            New::One(new) => copies.set(user, new),
-            New::Parts(parts) => copies.set_parts(user, parts),
-        }
-    }
-    let results = body.results().iter().map(|v| copies.of(*v)).collect();
-    Some(Arc::new(b.finish(results)))
+        let taken = consume(b, body, user, array, copies, producer, &from, extra, context);
+        taken.map(|()| true).ok_or(())
+    });
+    Some(Arc::new(b.finish(results.ok()?)))
 }

@@ -23,6 +23,7 @@ mod rewrite;
 mod rules;
 mod stats;
 mod unroll;
+mod unswitch;
 mod visit;
 mod vocabulary;
 

@@ -5,7 +5,7 @@ use cotangent_ir::Function;
 use crate::options::Options;
 use crate::rewrite::algebra;
 use crate::stats::{Stats, Tally};
-use crate::{accumulate, branch, dead, fuse, hoist, merge, reduce, unroll};
+use crate::{accumulate, branch, dead, fuse, hoist, merge, reduce, unroll, unswitch};
 
 /// A function made simpler, and what was done.
 #[derive(Clone, Debug)]
@@ -20,13 +20,14 @@ type Pass = fn(&Function, &mut Tally) -> Function;
 
 /// Passes in their order. The rules of algebra come first and after each round again; what changes loops
 /// comes before what changes kernels, because loops become kernels.
-pub(crate) const PASSES: [(&str, Pass); 10] = [
+pub(crate) const PASSES: [(&str, Pass); 11] = [
     ("algebra", |f, tally| algebra(f, tally, false)),
     ("inline", branch::inline),
     ("branch", branch::branch),
     ("dead", dead::dead),
     ("unroll", unroll::unroll),
     ("hoist", hoist::hoist),
+    ("unswitch", unswitch::unswitch),
     ("reduce", reduce::reduce),
     ("accumulate", accumulate::accumulate),
     ("fuse", fuse::fuse),
@@ -69,15 +70,16 @@ pub fn optimize(f: &Function, options: &Options) -> Optimized {
             let runs = stats.passes.entry(name).or_default();
             runs.runs += 1;
             let mark = tally.clone();
-            let mut new = pass(&f, &mut tally);
+            let mut new = pass(&f, &mut tally).settled();
             let mut now = new.cost().total();
             if name == "algebra" && now > cost * (1.0 + 1e-12) {
                 // Some rule counted on an operation to vanish that others needed.
                 tally = mark.clone();
-                new = algebra(&f, &mut tally, true);
+                new = algebra(&f, &mut tally, true).settled();
                 now = new.cost().total();
             }
-            if now > cost * (1.0 + 1e-12) || !is_well_formed(&new) {
+            debug_assert!(new.verify().is_ok(), "{name}: {:?}\n{f}\n{new}", new.verify());
+            if now > cost * (1.0 + 1e-12) {
                 runs.dropped += 1;
                 tally = mark;
                 continue;
@@ -95,12 +97,6 @@ pub fn optimize(f: &Function, options: &Options) -> Optimized {
     stats.after = f.cost();
     (stats.rules, stats.steps) = (tally.rules, tally.steps);
     Optimized { function: f, stats }
-}
-
-/// Whether what a pass gave may be kept. A linear value may have become a plain number on the way, so that
-/// what is left is right but not linear in the sense of the verifier; then the pass is taken back.
-fn is_well_formed(after: &Function) -> bool {
-    after.verify().is_ok()
 }
 
 /// The function made simpler with the default [`Options`]: what to do between derivatives.

@@ -21,7 +21,7 @@ fn within(f: &Function, value: Value, params: &[Range], depth: usize) -> Range {
     let found = match f.op(value) {
         Op::Param(k) => params.get(k as usize).copied().flatten(),
         Op::Integer(c) => Some((c, c)),
-        Op::Fill | Op::Stop => of(0),
+        Op::Fill | Op::Stop | Op::Keep | Op::Recompute => of(0),
         Op::Extent(_) => Some((0, i64::from(u32::MAX))),
         Op::Select => {
             let ((a, b), (c, d)) = (of(1)?, of(2)?);

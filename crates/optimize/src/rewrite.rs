@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Copied, Dim, Element, Function, Op, Structure, Type, Value};
+use cotangent_ir::{
+    Builder, Copied, Dim, Element, Function, LinearValues, Op, Structure, Type, Value,
+};
 
 use crate::pattern::{Pattern, Rule, build};
 use crate::range::{Range, of_body};
@@ -22,8 +24,8 @@ pub(crate) struct Rewriter<'t> {
     pub(crate) ranges: Vec<Range>,
     /// By new value: how often what it was made of is used.
     uses: Vec<u32>,
-    /// By new value: whether it is linear.
-    linear: Vec<bool>,
+    /// Which of the new values are linear.
+    linear: LinearValues,
     /// By parameter: whether it is added to and not looked at, as a target of an accumulation is, here or
     /// around it.
     targets: Vec<bool>,
@@ -56,7 +58,7 @@ fn rewrite(
         tally,
         ranges,
         uses: Vec::new(),
-        linear: Vec::new(),
+        linear: LinearValues::default(),
         targets,
         targeted: Vec::new(),
         depth: 0,
@@ -190,7 +192,7 @@ impl Rewriter<'_> {
             if !stays && operands.iter().any(|v| self.is_targeted(b.function(), *v)) {
                 continue;
             }
-            if rule.bends() && bound.values().any(|v| self.is_linear(b.function(), v)) {
+            if rule.bends() && bound.values().any(|v| self.linear.is(b.function(), v)) {
                 continue;
             }
             // The right side is on the same elements, so it has the dimensions of the left one or is a
@@ -247,22 +249,6 @@ impl Rewriter<'_> {
         self.targeted[value.index()]
     }
 
-    /// Whether a value of the new function is linear.
-    pub(crate) fn is_linear(&mut self, f: &Function, value: Value) -> bool {
-        for v in f.values().skip(self.linear.len()).take_while(|v| *v <= value) {
-            let linear = match f.op(v) {
-                Op::Param(k) => f.params()[k as usize].linear,
-                Op::Part(k) => f
-                    .structure(f.operand(v, 0))
-                    .and_then(|s| s.linear_parts().ok())
-                    .is_some_and(|parts| parts.get(k as usize) == Some(&true)),
-                _ => f.ty(v).is_float() && f.operands(v).any(|o| self.linear[o.index()]),
-            };
-            self.linear.push(linear);
-        }
-        self.linear[value.index()]
-    }
-
     /// Arrays of one value everywhere: arithmetic is done on the value.
     fn broadcast(
         &mut self,
@@ -309,6 +295,8 @@ pub(crate) fn is_elementwise(op: Op) -> bool {
             | Op::Integral(_)
             | Op::Cast
             | Op::Stop
+            | Op::Keep
+            | Op::Recompute
     )
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Function, Op, Param, Structure, Value};
 
 use crate::pattern::number;
-use crate::rewrite::finish;
 use crate::stats::Tally;
 
 /// An operation with a body, where it is being built.
@@ -32,33 +31,23 @@ fn rebuild_in(f: &Function, inside: bool, change: &mut Change<'_>) -> Function {
     if f.values().all(|v| f.structure(v).is_none()) {
         return f.clone();
     }
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
     let used = used_parts(f);
-    let mut copies = Copied::new(f.len());
-    for value in f.values() {
-        let Some(structure) = f.structure(value) else {
-            copies.value(&mut b, f, value, &args);
-            continue;
-        };
-        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
+    f.rebuilt(|b, copies, value| {
+        let Some(structure) = f.structure(value) else { return false };
+        let operands = copies.operands(f, value);
         let inner = match structure {
             Structure::Call { .. } | Structure::Derive(_) => structure.clone(),
             other => other.with_bodies(|body| Arc::new(rebuild_in(body, true, change))),
         };
         let site =
             Site { structure: &inner, operands: &operands, used: &used[value.index()], inside };
-        let parts = match change(&mut b, &site) {
+        let parts = match change(b, &site) {
             Some(parts) => parts,
             None => b.structure(inner, &operands),
         };
         copies.set_parts(value, parts);
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    let results = f.results().iter().map(|v| copies.of(*v)).collect();
-    finish(b, f, results)
+        true
+    })
 }
 
 /// By operation with a body: which of its parts are used.

@@ -2,13 +2,16 @@
 //! are zero, arguments that nothing active depends on; equal operations that can share one evaluation; and
 //! products with a Jacobian that need no Jacobian.
 
+use std::sync::Arc;
+
 use cotangent_ir::{
     Activity, Builder, Copied, Derive, Dim, Function, Mode, Op, Reducer, Structure, Value,
 };
 use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
-use crate::linearize::{float_element, write};
+use crate::expand::{Expansion, float_element, write};
+use crate::linearize::Tangent;
 use crate::lower::lower;
 
 /// How much is looked at.
@@ -52,53 +55,30 @@ pub fn canonicalise(f: &Function, analysis: Analysis) -> Result<Function, Transf
 }
 
 fn round(f: &Function, analysis: Analysis) -> Result<Function, TransformError> {
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
-    let mut copies = Copied::new(f.len());
     let merged = Merged::find(f);
-    for value in f.values() {
-        let Some(structure) = f.structure(value) else {
-            copies.value(&mut b, f, value, &args);
-            continue;
-        };
+    f.try_rebuilt(|b, copies, value| {
+        let Some(structure) = f.structure(value) else { return Ok(false) };
         if let Some(product) = product(f, value) {
-            let parts = product.write(&mut b, &copies);
+            let parts = product.write(b, copies);
             copies.set_parts(value, parts);
-            continue;
+            return Ok(true);
         }
-        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
+        let operands = copies.operands(f, value);
         let parts = match structure {
             Structure::Derive(derive) if matches!(derive.mode, Mode::Forward | Mode::Reverse) => {
                 match merged.of(value) {
-                    Some(group) => group.parts(&mut b, f, &mut copies, value, derive),
-                    None => reduced(&mut b, f, value, derive, &operands, analysis)?,
+                    Some(group) => group.parts(b, f, copies, value, derive),
+                    None => reduced(b, f, value, derive, &operands, analysis)?,
                 }
             }
             other if other.is_named() => b.structure(other.clone(), &operands),
             other => {
-                let mut failure = None;
-                let inner = other.with_bodies(|body| match round(body, analysis) {
-                    Ok(body) => std::sync::Arc::new(body),
-                    Err(error) => {
-                        failure = Some(error);
-                        body.clone()
-                    }
-                });
-                match failure {
-                    Some(error) => return Err(error),
-                    None => b.structure(inner, &operands),
-                }
+                let inner = other.try_with_bodies(|body| round(body, analysis).map(Arc::new))?;
+                b.structure(inner, &operands)
             }
         };
         copies.set_parts(value, parts);
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    let new = b.finish(f.results().iter().map(|v| copies.of(*v)).collect());
-    Ok(match f.rule() {
-        Some(rule) => new.with_rule((**rule).clone()),
-        None => new,
+        Ok(true)
     })
 }
 
@@ -111,9 +91,10 @@ fn dependence(f: &Function) -> Result<Vec<Vec<bool>>, TransformError> {
         let mut b = Builder::new("");
         let args = b.params_of(f.params());
         let mut tangents = vec![None; args.len()];
-        tangents[k] = Some(b.linear_param("d", f.params()[k].ty));
-        let moved = write(f, &mut b, &args, &tangents, element)?;
-        for (result, tangent) in moved.tangents.iter().enumerate() {
+        let tangent = Tangent { element };
+        tangents[k] = Some(tangent.params(&mut b, "", f.params()[k].ty));
+        let moved = write(f, &mut b, &args, &tangents, &tangent)?;
+        for (result, tangent) in moved.along.iter().enumerate() {
             of_result[result][k] = tangent.is_some();
         }
     }

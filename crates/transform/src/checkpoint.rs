@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Copied, Function, Op, Structure, Value, loop_lengths};
+use cotangent_ir::{Function, Op, Structure, loop_lengths};
 
 use crate::error::TransformError;
 
@@ -25,15 +25,9 @@ use crate::error::TransformError;
 /// # Errors
 /// Too few states for a loop.
 pub fn checkpoint(f: &Function, states: usize) -> Result<Function, TransformError> {
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
-    let mut copies = Copied::new(f.len());
-    for value in f.values() {
-        let Some(structure) = f.structure(value) else {
-            copies.value(&mut b, f, value, &args);
-            continue;
-        };
-        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
+    f.try_rebuilt(|b, copies, value| {
+        let Some(structure) = f.structure(value) else { return Ok(false) };
+        let operands = copies.operands(f, value);
         let rounds = match (structure, f.op(f.operand(value, 0))) {
             (Structure::For { .. }, Op::Integer(n)) => usize::try_from(n).unwrap_or(0),
             _ => 0,
@@ -45,27 +39,10 @@ pub fn checkpoint(f: &Function, states: usize) -> Result<Function, TransformErro
             };
             b.split_loop(structure, &operands, &lengths)
         } else {
-            let mut failure = None;
-            let inner = structure.with_bodies(|body| match checkpoint(body, states) {
-                Ok(body) => Arc::new(body),
-                Err(error) => {
-                    failure = Some(error);
-                    body.clone()
-                }
-            });
-            match failure {
-                Some(error) => return Err(error),
-                None => b.structure(inner, &operands),
-            }
+            let inner = structure.try_with_bodies(|body| checkpoint(body, states).map(Arc::new))?;
+            b.structure(inner, &operands)
         };
         copies.set_parts(value, parts);
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    let new = b.finish(f.results().iter().map(|v| copies.of(*v)).collect());
-    Ok(match f.rule() {
-        Some(rule) => new.with_rule((**rule).clone()),
-        None => new,
+        Ok(true)
     })
 }

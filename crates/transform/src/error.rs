@@ -82,6 +82,14 @@ pub enum TransformError {
         /// How many there can be.
         most: usize,
     },
+    /// A function that cannot be run at many points at once.
+    #[error("a batch of @{function}: {what}")]
+    Batch {
+        /// The function.
+        function: String,
+        /// What is in the way.
+        what: String,
+    },
     /// Too few states for checkpoints.
     #[error("{states} states are too few for a loop of {rounds} rounds in @{function}; allow more")]
     States {

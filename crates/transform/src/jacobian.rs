@@ -6,7 +6,8 @@ use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Type, V
 use cotangent_ops::Opcode;
 
 use crate::error::TransformError;
-use crate::linearize::{float_element, linearize_to};
+use crate::expand::float_element;
+use crate::linearize::linearize_to;
 use crate::lower::lower;
 use crate::transpose::{Turner, gradient_to, transpose};
 

@@ -1,18 +1,20 @@
 //! Taylor mode: series in the place of numbers.
 
-use cotangent_ir::{Builder, Function, Numbers, Room, Traced, Type, Value};
-use cotangent_numbers::Jet;
+use cotangent_ir::{Builder, Element, Function, MOST_ORDER, Numbers, Traced, Type, Value};
+use cotangent_numbers::{Fault, expand};
+use cotangent_ops::{Apply, Lift, Opcode};
 
 use crate::error::TransformError;
-use crate::linearize::float_element;
+use crate::expand::{Along, Expansion, Moved, float_element, nonzero, write};
+use crate::linearize::{by_result, fitting};
+use crate::lower::lower;
+use crate::rewrite::{ordinary, zeros_like};
 
-/// The highest order that is written down.
-const MOST: usize = 12;
-
-/// The function on Taylor series: for each number among its parameters the coefficients up to an order
-/// (`%x`, `%x.1`, `%x.2`, …), and for each number among its results the same.
+/// The function on Taylor series: for each number or array of numbers among its parameters the coefficients up
+/// to an order (`%x`, `%x.1`, `%x.2`, …), and for each among its results the same.
 ///
-/// The series rules of the table write themselves down, as the partials do in forward mode.
+/// The series rules of the table write themselves down, as the partials do in forward mode. Loops, kernels and
+/// branches stay what they are.
 ///
 /// ```
 /// use cotangent_ir::parse;
@@ -25,63 +27,149 @@ const MOST: usize = 12;
 /// ```
 ///
 /// # Errors
-/// An order that is not written down, a truth value among the parameters, a function that is not well
-/// formed or mixes singles and doubles.
+/// An order that is not written down, a function that is not well formed or mixes singles and doubles.
 pub fn jet(f: &Function, order: usize) -> Result<Function, TransformError> {
-    macro_rules! of_order {
-        ($($order:literal)*) => {
-            match order {
-                $($order => of_length::<{ $order + 1 }>(f),)*
-                _ => Err(TransformError::Order { order, most: MOST }),
-            }
-        };
-    }
-    of_order!(1 2 3 4 5 6 7 8 9 10 11 12)
+    let f = &ordinary(&lower(f)?);
+    f.verify()?;
+    let series = Series::new(order, float_element(f)?)?;
+    expanded(f, &series, "jet")
 }
 
-/// Series of L coefficients.
-fn of_length<const L: usize>(f: &Function) -> Result<Function, TransformError> {
-    f.verify()?;
-    let ty = Type::scalar(float_element(f)?);
-    let mut b = Builder::new(format!("{}.jet", f.name()));
-    let params: Vec<[Value; L]> = f
-        .params()
-        .iter()
-        .map(|p| {
-            std::array::from_fn(|k| match k {
-                0 => b.param(p.name.clone(), p.ty),
-                k => b.param(format!("{}.{k}", p.name), p.ty),
-            })
-        })
-        .collect();
-    let written = b.numbers(ty, |numbers| write(f, &params, numbers))?;
-    let (results, guards) = written?;
-    for (condition, expected) in guards {
-        b.guard(condition, expected);
+/// The function with what goes beside each of its numbers behind it.
+pub(crate) fn expanded(
+    f: &Function,
+    expansion: &dyn Expansion,
+    suffix: &str,
+) -> Result<Function, TransformError> {
+    let mut b = Builder::new(format!("{}.{suffix}", f.name()));
+    let (mut args, mut along) = (Vec::new(), Vec::new());
+    for p in f.params() {
+        args.push(b.param(p.name.clone(), p.ty));
+        along.push(p.ty.is_float().then(|| expansion.params(&mut b, &p.name, p.ty)));
+    }
+    let Moved { values, along } = write(f, &mut b, &args, &along, expansion)?;
+    let mut results = Vec::new();
+    for (value, along) in values.into_iter().zip(along) {
+        results.push(value);
+        if b.ty(value).is_float() {
+            results.extend(along.unwrap_or_else(|| expansion.zeros(&mut b, value)));
+        }
     }
     Ok(b.finish(results))
 }
 
-type Written = (Vec<Value>, Vec<(Value, bool)>);
+/// The coefficients of a series behind its first one.
+pub(crate) struct Series {
+    order: usize,
+    element: Element,
+}
 
-fn write<const L: usize>(
-    f: &Function,
-    params: &[[Value; L]],
-    numbers: &Numbers,
-) -> Result<Written, TransformError> {
-    let x: Vec<Jet<Traced, L>> =
-        params.iter().map(|p| Jet { coefficients: p.map(|v| numbers.number(v)) }).collect();
-    let mut room = Room::default();
-    f.run_unguarded(&x, &mut room)?;
-    let mut results = Vec::new();
-    for result in f.results() {
-        if f.ty(*result).is_float() {
-            results.extend(room.number(*result).coefficients.map(|c| numbers.place(c)));
-        } else {
-            results.push(numbers.place_mask(room.mask(*result)));
+impl Series {
+    /// Series up to an order.
+    ///
+    /// # Errors
+    /// An order that is not written down.
+    pub(crate) fn new(order: usize, element: Element) -> Result<Self, TransformError> {
+        match order {
+            1..=MOST_ORDER => Ok(Series { order, element }),
+            _ => Err(TransformError::Order { order, most: MOST_ORDER }),
         }
     }
-    let guards = f.guards().iter();
-    let guards = guards.map(|g| (numbers.place_mask(room.mask(g.condition)), g.expected)).collect();
-    Ok((results, guards))
+}
+
+impl Expansion for Series {
+    fn width(&self) -> usize {
+        self.order
+    }
+
+    fn element(&self) -> Element {
+        self.element
+    }
+
+    fn param(&self, b: &mut Builder, name: &str, k: usize, ty: Type) -> Value {
+        b.param(format!("{name}.{}", k + 1), ty)
+    }
+
+    fn elementary(
+        &self,
+        b: &mut Builder,
+        (code, parameter): (Opcode, i32),
+        args: &[Value],
+        _: Value,
+        moving: &[Option<Along>],
+    ) -> Result<Option<Along>, TransformError> {
+        let moving = &nonzero(b, moving);
+        let series = |numbers: &Numbers, k: usize| -> Vec<Traced> {
+            let Some(value) = args.get(k) else { return Vec::new() };
+            let beside = moving[k].iter();
+            let beside = beside.map(|c| c.map_or(Traced::lift(0.0), |c| numbers.number(c)));
+            std::iter::once(numbers.number(*value)).chain(beside).collect()
+        };
+        let rows = b.coefficients(Type::scalar(self.element), |numbers| {
+            let [x, y, z] = [0, 1, 2].map(|k| series(numbers, k));
+            let rows = expand(self.order, &[&x, &y, &z], |x| {
+                vec![code.visit(parameter, Apply([x[0], x[1], x[2]]))]
+            })?;
+            let beside = &rows[0][1..];
+            let moves = !beside.iter().all(|c| c.vanishes());
+            Ok::<_, Fault>(moves.then(|| beside.iter().map(|c| numbers.place(*c)).collect()))
+        })?;
+        Ok(rows?)
+    }
+
+    /// The rule gives the speed of the results for that of the arguments, so its series of one order less,
+    /// integrated, is theirs.
+    fn by_rule(
+        &self,
+        b: &mut Builder,
+        function: &Function,
+        rule: &Function,
+        args: &[Value],
+        moving: &[Option<Along>],
+    ) -> Result<Vec<Option<Along>>, TransformError> {
+        let numbers = fitting(function, rule)?;
+        let rule = &ordinary(rule);
+        let mut all: Vec<Value> = args.to_vec();
+        let mut along: Vec<Option<Along>> = moving
+            .iter()
+            .map(|along| along.as_ref().map(|along| along[..self.order - 1].into()))
+            .collect();
+        for k in numbers {
+            // Σ xⱼ tʲ has the speed Σ j xⱼ tʲ⁻¹.
+            let speed: Option<Along> = moving[k].as_ref().map(|along| {
+                along.iter().enumerate().map(|(j, c)| scaled(b, *c, (j + 1) as f64)).collect()
+            });
+            all.push(speed.as_ref().map_or_else(|| zeros_like(b, args[k]), |speed| speed[0]));
+            along.push(speed.map(|speed| speed[1..].into()));
+        }
+        let found: Vec<Along> = if self.order == 1 {
+            b.inline(rule, &all).into_iter().map(|v| [v].into()).collect()
+        } else {
+            let lower = Series { order: self.order - 1, element: self.element };
+            let Moved { values, along } = write(rule, b, &all, &along, &lower)?;
+            values
+                .into_iter()
+                .zip(along)
+                .map(|(value, along)| {
+                    let rest = along.unwrap_or_else(|| lower.zeros(b, value));
+                    [value].into_iter().chain(rest).collect()
+                })
+                .collect()
+        };
+        let integrated = |speed: Along| -> Along {
+            speed.iter().enumerate().map(|(j, c)| divided(b, *c, (j + 1) as f64)).collect()
+        };
+        let found: Vec<Option<Along>> = found.into_iter().map(integrated).map(Some).collect();
+        Ok(by_result(function, found))
+    }
+}
+
+fn scaled(b: &mut Builder, x: Value, by: f64) -> Value {
+    let c = b.constant(by, Type::scalar(b.ty(x).element()));
+    b.elementary(Opcode::Mul, 0, &[x, c])
+}
+
+fn divided(b: &mut Builder, x: Value, by: f64) -> Value {
+    let c = b.constant(by, Type::scalar(b.ty(x).element()));
+    b.elementary(Opcode::Div, 0, &[x, c])
 }

@@ -28,14 +28,17 @@
 //! ```
 
 mod activity;
+mod batch;
 mod checkpoint;
 mod error;
+mod expand;
+mod expand_structure;
 mod jacobian;
 mod jet;
 mod laplacian;
-mod linear_structure;
 mod linearize;
 mod lower;
+mod residuals;
 mod rewrite;
 mod strip;
 mod transpose;
@@ -43,11 +46,12 @@ mod turn_loop;
 mod turn_structure;
 
 pub use activity::{Analysis, canonicalise};
+pub use batch::batch;
 pub use checkpoint::checkpoint;
 pub use error::TransformError;
 pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};
 pub use jet::jet;
-pub use laplacian::laplacian;
+pub use laplacian::{collapsed, laplacian};
 pub use linearize::{linearize, linearize_to};
 pub use lower::{has_derivatives, lower};
 pub use rewrite::fix;

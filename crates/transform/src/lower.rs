@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Activity, Builder, Copied, Derive, Dim, Function, Mode, Structure, Value};
+use cotangent_ir::{Activity, Builder, Derive, Dim, Function, Mode, Structure, Value};
 
 use crate::error::TransformError;
+use crate::expand::{Expansion, float_element, write};
 use crate::jacobian::{hessian_to, jacobian_to};
+use crate::jet::Series;
 use crate::linearize::linearize_some;
 use crate::rewrite::ordinary;
 use crate::transpose::transpose;
 
-/// The function with all derivative operations (`fwd`, `rev`, `jac`, `hess`) written out, in its bodies and
+/// The function with all derivative operations (`fwd`, `rev`, `jac`, `hess`, `jet`) written out, in its bodies and
 /// in what it calls as well: first those of the function that is differentiated, then its own.
 ///
 /// ```
@@ -31,36 +33,16 @@ pub fn lower(f: &Function) -> Result<Function, TransformError> {
         return Ok(f.clone());
     }
     f.verify()?;
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
-    let mut copies = Copied::new(f.len());
-    for value in f.values() {
-        let Some(structure) = f.structure(value) else {
-            copies.value(&mut b, f, value, &args);
-            continue;
-        };
-        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
-        let mut failure = None;
-        let inner = structure.with_bodies(|body| match lower(body) {
-            Ok(lowered) => Arc::new(lowered),
-            Err(error) => {
-                failure = Some(error);
-                body.clone()
-            }
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        let parts = match &inner {
-            Structure::Derive(derive) => write_out(&mut b, derive, &operands)?,
-            _ => b.structure(inner, &operands),
+    let lowered = f.try_rebuilt(|b, copies, value| {
+        let Some(structure) = f.structure(value) else { return Ok(false) };
+        let operands = copies.operands(f, value);
+        let parts = match structure.try_with_bodies(|body| lower(body).map(Arc::new))? {
+            Structure::Derive(derive) => write_out(b, &derive, &operands)?,
+            inner => b.structure(inner, &operands),
         };
         copies.set_parts(value, parts);
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    let lowered = b.finish(f.results().iter().map(|v| copies.of(*v)).collect());
+        Ok::<_, TransformError>(true)
+    })?;
     Ok(match f.rule() {
         Some(rule) => lowered.with_rule(lower(rule)?),
         None => lowered,
@@ -80,6 +62,9 @@ fn write_out(
     operands: &[Value],
 ) -> Result<Vec<Value>, TransformError> {
     let f = &*derive.function;
+    if let Mode::Jet { order } = derive.mode {
+        return series(b, derive, order, operands);
+    }
     let mut rest = operands.iter().copied();
     let (mut args, mut moving) = (Vec::new(), Vec::new());
     for activity in &derive.args {
@@ -104,7 +89,7 @@ fn write_out(
             let active = moves.iter().filter(|moves| **moves).count();
             return Ok(all[1 + active..].to_vec());
         }
-        Mode::Forward | Mode::Reverse => {}
+        Mode::Forward | Mode::Reverse | Mode::Jet { .. } => {}
     }
     let forward = linearize_some(f, &moves)?;
     // The tangents that are wanted, behind the values.
@@ -150,6 +135,34 @@ fn write_out(
         }
     }
     parts.extend(derivatives);
+    Ok(parts)
+}
+
+/// Taylor coefficients of the results that are wanted.
+fn series(
+    b: &mut Builder,
+    derive: &Derive,
+    order: usize,
+    operands: &[Value],
+) -> Result<Vec<Value>, TransformError> {
+    let f = &ordinary(&derive.function);
+    let series = Series::new(order, float_element(f)?)?;
+    let mut rest = operands.iter().copied();
+    let (mut args, mut along) = (Vec::new(), Vec::new());
+    for activity in &derive.args {
+        args.extend(rest.next());
+        along.push(activity.moves().then(|| rest.by_ref().take(order).collect()));
+    }
+    let moved = write(f, b, &args, &along, &series)?;
+    let mut parts = Vec::new();
+    for ((value, along), activity) in moved.values.iter().zip(moved.along).zip(&derive.results) {
+        if activity.wants_value() {
+            parts.push(*value);
+        }
+        if activity.moves() {
+            parts.extend(along.unwrap_or_else(|| series.zeros(b, *value)));
+        }
+    }
     Ok(parts)
 }
 

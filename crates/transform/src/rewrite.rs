@@ -1,5 +1,6 @@
 //! Functions rebuilt with a change.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Function, Structure, Type, Value};
@@ -50,42 +51,30 @@ pub(crate) fn zeros_like(b: &mut Builder, value: Value) -> Value {
 /// The function with what it calls written out, but for calls of functions with a derivative of their own
 /// that nothing linear goes into.
 pub(crate) fn without_calls(f: &Function) -> Function {
-    let mut b = Builder::new(f.name());
-    let args = b.params_of(f.params());
-    let results = write_out(f, &mut b, &args);
-    let mut written = b.finish(results);
-    if let Some(rule) = f.rule() {
-        written = written.with_rule((**rule).clone());
-    }
-    written
+    f.rebuilt(|b, copies, value| called_here(f, b, copies, value))
 }
 
-fn write_out(f: &Function, b: &mut Builder, args: &[Value]) -> Vec<Value> {
-    let mut copies = Copied::new(f.len());
-    for value in f.values() {
-        let Some(structure) = f.structure(value) else {
-            copies.value(b, f, value, args);
-            continue;
-        };
-        let operands: Vec<Value> = f.operands(value).map(|v| copies.of(v)).collect();
-        let parts = match structure {
-            Structure::Call { function }
-                if function.rule().is_none() || function.params().iter().any(|p| p.linear) =>
-            {
-                write_out(function, b, &operands)
-            }
-            Structure::Call { .. } => b.structure(structure.clone(), &operands),
-            other => {
-                let inner = other.with_bodies(|body| Arc::new(without_calls(body)));
-                b.structure(inner, &operands)
-            }
-        };
-        copies.set_parts(value, parts);
-    }
-    for guard in f.guards() {
-        b.guard(copies.of(guard.condition), guard.expected);
-    }
-    f.results().iter().map(|v| copies.of(*v)).collect()
+/// Writes out what an operation with a body calls.
+fn called_here(f: &Function, b: &mut Builder, copies: &mut Copied, value: Value) -> bool {
+    let Some(structure) = f.structure(value) else { return false };
+    let operands = copies.operands(f, value);
+    let parts = match structure {
+        Structure::Call { function }
+            if function.rule().is_none() || function.params().iter().any(|p| p.linear) =>
+        {
+            let Ok(results) = function.write_into(b, &operands, |b, copies, value| {
+                Ok::<_, Infallible>(called_here(function, b, copies, value))
+            });
+            results
+        }
+        Structure::Call { .. } => b.structure(structure.clone(), &operands),
+        other => {
+            let inner = other.with_bodies(|body| Arc::new(without_calls(body)));
+            b.structure(inner, &operands)
+        }
+    };
+    copies.set_parts(value, parts);
+    true
 }
 
 /// The function with a number in the place of a parameter.

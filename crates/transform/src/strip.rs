@@ -8,6 +8,12 @@ use crate::error::TransformError;
 
 /// Some results of a function, none of them linear, without its linear parameters.
 pub(crate) fn strip(f: &Function, results: &[usize]) -> Result<Function, TransformError> {
+    let values: Vec<Value> = results.iter().map(|k| f.results()[*k]).collect();
+    strip_to(f, &values)
+}
+
+/// Some values of a function, none of them linear, without its linear parameters.
+pub(crate) fn strip_to(f: &Function, values: &[Value]) -> Result<Function, TransformError> {
     let linear = f.linear_values()?;
     let mut b = Builder::new(f.name());
     let mut copies = Copied::new(f.len());
@@ -45,7 +51,7 @@ pub(crate) fn strip(f: &Function, results: &[usize]) -> Result<Function, Transfo
             _ => {}
         }
     }
-    Ok(b.finish(results.iter().map(|k| copies.of(f.results()[*k])).collect()))
+    Ok(b.finish(values.iter().map(|v| copies.of(*v)).collect()))
 }
 
 /// Whether an operand goes to a linear parameter.
@@ -60,33 +66,21 @@ pub(crate) fn strip_structure(
     parts: &[bool],
 ) -> Result<(Structure, Vec<usize>), TransformError> {
     let kept: Vec<usize> = (0..parts.len()).filter(|k| !parts[*k]).collect();
-    let mut failure = None;
-    let mut stripped = structure.with_bodies(|body| {
+    let mut stripped = structure.try_with_bodies(|body| {
         // The condition of a `while` has one result, and no part.
         let results: Vec<usize> = match body.results().len() {
-            1 if matches!(structure, Structure::While { .. }) && is_condition(structure, body) => {
-                vec![0]
-            }
+            1 if is_condition(structure, body) => vec![0],
             count => kept.iter().copied().filter(|k| *k < count).collect(),
         };
-        match strip(body, &results) {
-            Ok(body) => Arc::new(body),
-            Err(error) => {
-                failure = Some(error);
-                body.clone()
-            }
-        }
-    });
+        strip(body, &results).map(Arc::new)
+    })?;
     if let Structure::For { carries, .. } | Structure::While { carries, .. } = &mut stripped {
         *carries = kept.iter().filter(|k| **k < *carries).count();
     }
     if let Structure::Acc { targets, .. } = &mut stripped {
         *targets = kept.len();
     }
-    match failure {
-        Some(error) => Err(error),
-        None => Ok((stripped, kept)),
-    }
+    Ok((stripped, kept))
 }
 
 fn is_condition(structure: &Structure, body: &Arc<Function>) -> bool {

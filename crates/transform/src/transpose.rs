@@ -2,6 +2,7 @@
 
 use cotangent_ir::{Builder, Copied, Function, Op, Param, Type, Value};
 use cotangent_ops::Opcode;
+use rustc_hash::FxHashMap;
 
 use crate::error::TransformError;
 use crate::linearize::linearize_to;
@@ -76,6 +77,8 @@ pub(crate) struct Turner<'f> {
     pub(crate) of: Vec<Option<Value>>,
     /// Loops that are mixed: how they are turned around, found when their ordinary part was copied.
     pub(crate) loops: Vec<Option<Turned<'f>>>,
+    /// The parts of operations with bodies, until they are turned around.
+    pub(crate) parts: FxHashMap<Value, Vec<Option<Value>>>,
 }
 
 impl<'f> Turner<'f> {
@@ -86,14 +89,30 @@ impl<'f> Turner<'f> {
         b: &mut Builder,
         args: &[Option<Value>],
     ) -> Result<Self, TransformError> {
+        Turner::given(f, linear, b, args, &[])
+    }
+
+    /// [`new`](Turner::new) with some values given: they are not computed again.
+    pub(crate) fn given(
+        f: &'f Function,
+        linear: Vec<bool>,
+        b: &mut Builder,
+        args: &[Option<Value>],
+        given: &[(Value, Value)],
+    ) -> Result<Self, TransformError> {
         let mut turner = Turner {
             f,
             linear,
             copies: Copied::new(f.len()),
             of: vec![None; f.len()],
             loops: (0..f.len()).map(|_| None).collect(),
+            parts: f.all_parts(),
         };
+        given.iter().for_each(|(value, copy)| turner.copies.set(*value, *copy));
         for value in f.values() {
+            if turner.copies.get(value).is_some() {
+                continue;
+            }
             match f.op(value) {
                 Op::Param(k) => {
                     if let Some(arg) = args[k as usize] {
@@ -239,7 +258,7 @@ impl<'f> Turner<'f> {
                 let turned = b.cast(cotangent, f.ty(args[0]).element());
                 self.add(b, args[0], turned);
             }
-            Op::Fill => self.add(b, args[0], cotangent),
+            Op::Fill | Op::Keep | Op::Recompute => self.add(b, args[0], cotangent),
             Op::Load => {
                 let indices: Vec<Value> = args[1..].iter().map(|v| self.copies.of(*v)).collect();
                 let before = self.or_zero(b, args[0])?;

@@ -1,35 +1,46 @@
 //! Loops turned around: the way there keeps what the way back needs.
 //!
-//! What a round needs of the carries at its beginning is kept in one of two ways. Mostly it is stacked, round
-//! by round. An array that a round only changes in places is not: the way there keeps what stood in those
-//! places, and the way back carries the array along and puts it back (an *undo log*, O(1) a round).
+//! What the way back needs of a round is stacked, round by round: the values that take the fewest bytes and from
+//! which the others can be computed again (see [`residuals`](crate::residuals)). Carries may come back in other
+//! ways. An array that a round only changes in places: the way there keeps what stood in those places, and the
+//! way back carries the array along and puts it back (an *undo log*, O(1) a round). An integer that a round only
+//! adds to: the way back takes it away again.
 
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Dim, Function, Integral, Op, Structure, Type, Value};
 
 use crate::error::TransformError;
-use crate::strip::strip;
+use crate::residuals;
+use crate::strip::{strip, strip_to};
 use crate::transpose::Turner;
 
 /// How a loop of values and tangents is turned around.
 pub(crate) struct Turned<'f> {
     /// How often it goes round.
     pub(crate) rounds: Value,
-    /// Arrays that are put back, as the last round left them.
+    /// Carries that are put back, as the last round left them.
     restored: Vec<Value>,
     /// What is handed to the way back besides: kept values, captures.
     captures: Vec<Value>,
-    keep: Vec<Keep>,
+    plan: Plan,
     parted: Loop<'f>,
 }
 
-/// How the value of a carry at the beginning of a round comes to the way back.
+/// How the values of a round come to the way back.
+struct Plan {
+    /// Of each ordinary carry.
+    carries: Vec<Keep>,
+    /// Values of the body that are stacked.
+    stacked: Vec<Value>,
+}
+
+/// How the value of a carry at the beginning of a round comes to the way back, if it is not stacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keep {
     Nothing,
-    History,
     Undo,
+    Invert,
 }
 
 /// A loop whose parts are told apart.
@@ -50,24 +61,31 @@ struct Loop<'f> {
     dim: Dim,
     /// The ordinary part of the body.
     stripped: Function,
+    /// By value of the body: whether it does not depend on the carries.
+    free: Vec<bool>,
 }
 
 impl Loop<'_> {
     /// By ordinary carry: the changes a round makes to it, if that is all it does, the first one first.
     fn changes(&self) -> Vec<Vec<Value>> {
-        let f = &self.stripped;
-        let params = f.param_values();
-        let of = |k: usize| -> Vec<Value> {
-            let mut found = Vec::new();
-            let mut at = f.results()[k];
-            while f.op(at) == Op::Put {
-                found.push(at);
-                at = f.operand(at, 0);
-            }
-            found.reverse();
-            if params[self.first + k] == Some(at) { found } else { Vec::new() }
-        };
+        let of = |at: usize| changes(&self.stripped, self.first, at);
         (0..self.ordinary_carries.len()).map(of).collect()
+    }
+
+    /// What a round adds to an integer that it carries, if that is all it does and it does not depend on the
+    /// carries.
+    fn step(&self, at: usize) -> Option<(Integral, Value)> {
+        let (body, k) = (self.body, self.ordinary_carries[at]);
+        let result = body.results()[k];
+        let own = |v: Value| body.op(v) == Op::Param((self.first + k) as u32);
+        let args: Vec<Value> = body.operands(result).collect();
+        let (integral, step) = match (body.op(result), args[..].as_ref()) {
+            (Op::Integral(Integral::Add), [a, b]) if own(*a) => (Integral::Sub, *b),
+            (Op::Integral(Integral::Add), [a, b]) if own(*b) => (Integral::Sub, *a),
+            (Op::Integral(Integral::Sub), [a, b]) if own(*a) => (Integral::Add, *b),
+            _ => return None,
+        };
+        self.free[step.index()].then_some((integral, step))
     }
 
     /// The types of what is kept of a change: the indices, and what stood there.
@@ -79,14 +97,14 @@ impl Loop<'_> {
     }
 
     /// The way back: j counts up, i down. Its parameters: j; cotangents of the carries; sums for the
-    /// captures; arrays that are put back; the number of rounds; what was kept; ordinary captures;
-    /// cotangents of what was stacked.
+    /// captures; carries that are put back; the number of rounds; what was stacked; what was changed; carries
+    /// that nobody needs; ordinary captures; cotangents of what the loop stacks.
     /// `came` says to which of the stacked values something came back.
     fn back(
         &self,
         f: &Function,
         operands: &[Value],
-        keep: &[Keep],
+        plan: &Plan,
         came: impl Fn(usize) -> bool,
     ) -> Result<Function, TransformError> {
         let body = self.body;
@@ -102,14 +120,15 @@ impl Loop<'_> {
             .iter()
             .map(|o| t.linear_param(format!("c{o}"), f.ty(operands[*o])))
             .collect();
-        let with = |wanted: Keep| {
-            let pairs = self.ordinary_carries.iter().zip(keep).enumerate();
-            pairs.filter(move |(_, (_, keep))| **keep == wanted).map(|(at, (k, _))| (at, *k))
+        let with = |wanted: &'static [Keep]| {
+            let pairs = self.ordinary_carries.iter().zip(&plan.carries).enumerate();
+            let chosen = pairs.filter(move |(_, (_, keep))| wanted.contains(keep));
+            chosen.map(|(at, (k, keep))| (at, *k, *keep))
         };
-        let undone: Vec<(usize, usize)> = with(Keep::Undo).collect();
-        let restored: Vec<Value> = undone
+        let put_back: Vec<(usize, usize, Keep)> = with(&[Keep::Undo, Keep::Invert]).collect();
+        let restored: Vec<Value> = put_back
             .iter()
-            .map(|(_, k)| t.param(format!("r{k}"), body.params()[self.first + k].ty))
+            .map(|(_, k, _)| t.param(format!("r{k}"), body.params()[self.first + k].ty))
             .collect();
         let rounds = t.param("n", Type::I64);
         let one = t.integer(1);
@@ -119,14 +138,17 @@ impl Loop<'_> {
         if self.first == 1 {
             args[0] = Some(i);
         }
-        for (_, k) in with(Keep::History) {
-            let ty = body.params()[self.first + k].ty;
-            let history = t.param(format!("h{k}"), ty.within(&[self.dim]));
-            args[self.first + k] = Some(t.load(history, &[i]));
+        let mut given = Vec::with_capacity(plan.stacked.len());
+        for value in &plan.stacked {
+            let stack = t.param(format!("h{}", value.index()), body.ty(*value).within(&[self.dim]));
+            given.push((*value, t.load(stack, &[i])));
         }
         let changes = self.changes();
-        let mut before = Vec::with_capacity(undone.len());
-        for ((at, k), array) in undone.iter().zip(&restored) {
+        let mut before = vec![None; put_back.len()];
+        for (((at, k, keep), array), before) in put_back.iter().zip(&restored).zip(&mut before) {
+            if *keep == Keep::Invert {
+                continue;
+            }
             let mut array = *array;
             // What was changed last is put back first.
             let mut kept: Vec<Vec<Value>> = Vec::new();
@@ -146,16 +168,26 @@ impl Loop<'_> {
                 }
             }
             args[self.first + k] = Some(array);
-            before.push(array);
+            *before = Some(array);
         }
         // A carry that nobody needs has no value here, but its place must be filled.
-        for (_, k) in with(Keep::Nothing) {
+        for (_, k, _) in with(&[Keep::Nothing]) {
             let param = &body.params()[self.first + k];
             args[self.first + k] = Some(t.param(format!("unused{k}"), param.ty));
         }
         for o in &self.captures {
             if let Some(k) = self.structure.param_of(*o) {
                 args[k] = Some(t.add_param(body.params()[k].clone()));
+            }
+        }
+        for (((at, k, keep), after), before) in put_back.iter().zip(&restored).zip(&mut before) {
+            if let (Keep::Invert, Some((integral, step))) = (keep, self.step(*at)) {
+                let mut copies = Copied::new(body.len());
+                let known: Vec<Value> = args.iter().map(|arg| arg.unwrap_or(i)).collect();
+                copy_needed(&mut t, body, &mut copies, &known, step);
+                let value = t.integral(integral, *after, copies.of(step));
+                args[self.first + k] = Some(value);
+                *before = Some(value);
             }
         }
         let stacked: Vec<usize> =
@@ -168,7 +200,7 @@ impl Loop<'_> {
             })
             .collect();
         let linear = body.linear_values()?;
-        let mut turner = Turner::new(body, linear, &mut t, &args)?;
+        let mut turner = Turner::given(body, linear, &mut t, &args, &given)?;
         for (k, cotangent) in self.linear_carries.iter().zip(&carried) {
             let result = body.results()[*k];
             if turner.linear[result.index()] {
@@ -193,12 +225,23 @@ impl Loop<'_> {
             });
         }
         results.extend(new_sums);
-        results.extend(before);
+        results.extend(before.into_iter().flatten());
         Ok(t.finish(results))
     }
 
-    /// Which of the ordinary carries the way back needs.
-    fn needed(&self, back: &Function) -> Vec<bool> {
+    /// What the way back needs of a round: of all its values that depend on the carries, those that are used
+    /// if all of them are at hand.
+    fn needed(&self, f: &Function, operands: &[Value]) -> Result<Vec<Value>, TransformError> {
+        let linear = self.body.linear_values()?;
+        let stackable = |v: &Value| {
+            let ty = self.body.ty(*v);
+            let part_of = matches!(self.body.op(*v), Op::Structure(_));
+            !linear[v.index()] && !self.free[v.index()] && !part_of && ty != Type::PARTS
+        };
+        let stacked: Vec<Value> = self.body.values().filter(stackable).collect();
+        let nothing = vec![Keep::Nothing; self.ordinary_carries.len()];
+        let plan = Plan { carries: nothing, stacked };
+        let back = self.back(f, operands, &plan, |_| true)?;
         let first = 1 + self.linear_carries.len() + self.targets.len() + 1;
         let params = back.param_values();
         let mut used = vec![false; back.len()];
@@ -206,14 +249,54 @@ impl Loop<'_> {
             back.operands(value).for_each(|v| used[v.index()] = true);
         }
         back.results().iter().for_each(|v| used[v.index()] = true);
-        (0..self.ordinary_carries.len())
-            .map(|k| params[first + k].is_some_and(|v| used[v.index()]))
-            .collect()
+        let is_used = |k: usize| params[first + k].is_some_and(|v| used[v.index()]);
+        Ok(plan.stacked.iter().enumerate().filter(|(k, _)| is_used(*k)).map(|(_, v)| *v).collect())
+    }
+
+    /// What is kept, and how.
+    fn plan(&self, f: &Function, operands: &[Value]) -> Result<Plan, TransformError> {
+        let needed = self.needed(f, operands)?;
+        let changes = self.changes();
+        let params = self.body.param_values();
+        let at_of = |k: usize| {
+            let carry = k.checked_sub(self.first)?;
+            self.ordinary_carries.iter().position(|c| *c == carry)
+        };
+        let log = |at: usize| -> u64 {
+            let types = changes[at].iter().flat_map(|put| self.change_types(*put));
+            types.map(residuals::bytes).fold(0, u64::saturating_add)
+        };
+        let capacity = |k: usize| {
+            let at = at_of(k)?;
+            match (self.step(at), changes[at].is_empty()) {
+                (Some(_), _) => Some(0),
+                (None, false) => Some(log(at)),
+                _ => None,
+            }
+        };
+        // If there is no cut, what is needed is stacked as it is, and it is said there what cannot be.
+        let linear = self.body.linear_values()?;
+        let at_hand: Vec<bool> = self.free.iter().zip(linear).map(|(a, b)| *a || b).collect();
+        let cut = residuals::kept(self.body, &at_hand, &needed, capacity).unwrap_or(needed);
+        let mut carries = vec![Keep::Nothing; self.ordinary_carries.len()];
+        let mut stacked = Vec::new();
+        for value in cut {
+            let param = params.iter().position(|p| *p == Some(value));
+            match param.and_then(at_of) {
+                Some(at) if self.step(at).is_some() => carries[at] = Keep::Invert,
+                Some(at) if !changes[at].is_empty() => carries[at] = Keep::Undo,
+                _ => stacked.push(value),
+            }
+        }
+        Ok(Plan { carries, stacked })
     }
 
     /// The way there: the ordinary part, and behind its results what is kept.
-    fn there(&self, keep: &[Keep]) -> Function {
-        let f = &self.stripped;
+    fn there(&self, plan: &Plan) -> Result<Function, TransformError> {
+        let results = self.ordinary_carries.iter().chain(&self.ordinary_stacked);
+        let wanted: Vec<Value> =
+            results.map(|k| self.body.results()[*k]).chain(plan.stacked.iter().copied()).collect();
+        let f = &strip_to(self.body, &wanted)?;
         let mut p = Builder::new("");
         let args = p.params_of(f.params());
         let mut copies = Copied::new(f.len());
@@ -221,20 +304,51 @@ impl Loop<'_> {
             copies.value(&mut p, f, value, &args);
         }
         let mut results: Vec<Value> = f.results().iter().map(|v| copies.of(*v)).collect();
-        for (at, _) in keep.iter().enumerate().filter(|(_, keep)| **keep == Keep::History) {
-            results.push(args[self.first + at]);
+        let undone = plan.carries.iter().enumerate().filter(|(_, keep)| **keep == Keep::Undo);
+        for put in undone.flat_map(|(at, _)| changes(f, self.first, at)) {
+            let indices: Vec<Value> = f.operands(put).skip(2).map(|v| copies.of(v)).collect();
+            let old = p.load(copies.of(f.operand(put, 0)), &indices);
+            results.extend(indices);
+            results.push(old);
         }
-        let changes = self.changes();
-        for (at, _) in keep.iter().enumerate().filter(|(_, keep)| **keep == Keep::Undo) {
-            for put in &changes[at] {
-                let indices: Vec<Value> = f.operands(*put).skip(2).map(|v| copies.of(v)).collect();
-                let old = p.load(copies.of(f.operand(*put, 0)), &indices);
-                results.extend(indices);
-                results.push(old);
-            }
-        }
-        p.finish(results)
+        Ok(p.finish(results))
     }
+}
+
+/// Which values do not depend on the carries.
+fn free(body: &Function, first: usize, carries: usize) -> Vec<bool> {
+    let mut free = vec![true; body.len()];
+    for value in body.values() {
+        free[value.index()] = match body.op(value) {
+            Op::Param(k) => !(first..first + carries).contains(&(k as usize)),
+            _ => body.operands(value).all(|v| free[v.index()]),
+        };
+    }
+    free
+}
+
+/// Copies what a value needs, given the parameters.
+fn copy_needed(b: &mut Builder, f: &Function, copies: &mut Copied, args: &[Value], root: Value) {
+    let mut needed = vec![false; f.len()];
+    needed[root.index()] = true;
+    for value in f.values().rev() {
+        if needed[value.index()] {
+            f.operands(value).for_each(|v| needed[v.index()] = true);
+        }
+    }
+    f.values().filter(|v| needed[v.index()]).for_each(|v| copies.value(b, f, v, args));
+}
+
+/// The changes that a round makes to a carry, if that is all it does, the first one first.
+fn changes(f: &Function, first: usize, at: usize) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut value = f.results()[at];
+    while f.op(value) == Op::Put {
+        found.push(value);
+        value = f.operand(value, 0);
+    }
+    found.reverse();
+    if f.op(value) == Op::Param((first + at) as u32) { found } else { Vec::new() }
 }
 
 impl<'f> Turner<'f> {
@@ -275,22 +389,12 @@ impl<'f> Turner<'f> {
                 _ => Dim::Any,
             },
             stripped: strip(body, &kept_results)?,
+            free: free(body, structure.own_params().0 - carries, *carries),
             ordinary_carries,
             ordinary_stacked,
         };
-        let all = vec![Keep::History; parted.ordinary_carries.len()];
-        let needed = parted.needed(&parted.back(self.f, &operands, &all, |_| true)?);
-        let changes = parted.changes();
-        let keep: Vec<Keep> = needed
-            .iter()
-            .zip(&changes)
-            .map(|(needed, changes)| match (needed, changes.is_empty()) {
-                (false, _) => Keep::Nothing,
-                (true, true) => Keep::History,
-                (true, false) => Keep::Undo,
-            })
-            .collect();
-        self.write_loop(b, value, parted, keep, &operands, &parts)
+        let plan = parted.plan(self.f, &operands)?;
+        self.write_loop(b, value, parted, plan, &operands, &parts)
     }
 
     fn write_loop(
@@ -298,12 +402,12 @@ impl<'f> Turner<'f> {
         b: &mut Builder,
         value: Value,
         parted: Loop<'f>,
-        keep: Vec<Keep>,
+        plan: Plan,
         operands: &[Value],
         parts: &[bool],
     ) -> Result<(), TransformError> {
         let (lead, count) = (parted.lead, parted.ordinary_carries.len());
-        let there = Arc::new(parted.there(&keep));
+        let there = Arc::new(parted.there(&plan)?);
         let is_while = matches!(parted.structure, Structure::While { .. });
         let new = match parted.structure {
             Structure::While { condition, .. } => {
@@ -333,20 +437,24 @@ impl<'f> Turner<'f> {
         self.set_parts(b, value, all);
         // As the parameters of the way back stand.
         let mut captures = vec![rounds];
-        let of = |wanted: Keep| keep.iter().enumerate().filter(move |(_, k)| **k == wanted);
-        captures.extend(of(Keep::History).filter_map(|_| kept.next()));
+        captures.extend(plan.stacked.iter().filter_map(|_| kept.next()));
         let changes = parted.changes();
         let mut restored = Vec::new();
-        for (at, _) in of(Keep::Undo) {
-            for put in &changes[at] {
-                let types = parted.change_types(*put);
-                captures.extend(types.iter().filter_map(|_| kept.next()));
+        for (at, keep) in plan.carries.iter().enumerate() {
+            if *keep == Keep::Undo {
+                for put in &changes[at] {
+                    let types = parted.change_types(*put);
+                    captures.extend(types.iter().filter_map(|_| kept.next()));
+                }
             }
-            restored.extend(finals[at]);
+            if *keep != Keep::Nothing {
+                restored.extend(finals[at]);
+            }
         }
-        captures.extend(of(Keep::Nothing).filter_map(|(at, _)| finals[at]));
+        let unused = plan.carries.iter().enumerate().filter(|(_, keep)| **keep == Keep::Nothing);
+        captures.extend(unused.filter_map(|(at, _)| finals[at]));
         captures.extend(parted.captures.iter().map(|o| self.copies.of(operands[*o])));
-        self.loops[value.index()] = Some(Turned { rounds, restored, captures, keep, parted });
+        self.loops[value.index()] = Some(Turned { rounds, restored, captures, plan, parted });
         Ok(())
     }
 
@@ -373,7 +481,7 @@ impl<'f> Turner<'f> {
         let came: Vec<Option<Value>> =
             parts.iter().map(|part| part.and_then(|v| self.came(b, v))).collect();
         all.extend(linear_stacked.iter().filter_map(|k| came[*k]));
-        let back = turned.parted.back(self.f, operands, &turned.keep, |k| came[k].is_some())?;
+        let back = turned.parted.back(self.f, operands, &turned.plan, |k| came[k].is_some())?;
         let carries = linear_carries.len() + targets.len() + turned.restored.len();
         let found = b.structure(Structure::For { carries, body: Arc::new(back) }, &all);
         // The sums began with what had come so far, so they go first: a value may be both.

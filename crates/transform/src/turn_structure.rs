@@ -63,7 +63,7 @@ impl Turner<'_> {
         value: Value,
     ) -> Result<(), TransformError> {
         let Some(structure) = self.f.structure(value) else { return Ok(()) };
-        let parts = self.f.parts_of(value);
+        let parts = self.parts.remove(&value).unwrap_or_default();
         let cotangents: Vec<Option<Value>> =
             parts.iter().map(|part| part.and_then(|v| self.came(b, v))).collect();
         if cotangents.iter().all(Option::is_none) {

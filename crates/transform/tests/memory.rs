@@ -107,3 +107,130 @@ fn a_loop_that_changes_an_array_in_place_keeps_what_it_changed() {
         assert!((found[1 + k] - difference).abs() < 1e-6, "{k}: {} {difference}", found[1 + k]);
     }
 }
+
+/// The gradient's peak in bytes, after checking it against differences by the first parameter.
+#[track_caller]
+fn peak(text: &str, x: &[f64]) -> usize {
+    let f = parse(text).unwrap();
+    let g = gradient(&f).unwrap();
+    g.verify().unwrap();
+    let found = g.run(x).unwrap();
+    let at = |d: f64| {
+        let mut y = x.to_vec();
+        y[0] += d;
+        f.run(&y).unwrap()[0]
+    };
+    let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+    assert!((found[1] - difference).abs() < 1e-6 * (1.0 + difference.abs()), "{found:?}\n{g}");
+    g.peak_bytes().unwrap()
+}
+
+/// Of a large state that only a number is computed from, the number is kept.
+#[test]
+fn a_loop_keeps_the_values_that_take_the_fewest_bytes() {
+    let (rounds, size) = (1000, 50);
+    let x: Vec<f64> = (0..size).map(|k| 0.3 + 0.01 * k as f64).collect();
+    let text = format!(
+        "fn @f(%x: [{size}]f64) -> f64 {{
+           %y = for %i < {rounds} (%a = %x) {{
+             %m = red sum (%k < {size}) {{ %e = ld %a[%k] %q = mul %e, 0.02 yield %q }}
+             %s = sin %m
+             %h = mul %s, 1e-2
+             %b = add %a, %h
+             yield %b
+           }}
+           %r = red sum (%k < {size}) {{ %e = ld %y[%k] yield %e }}
+           ret %r
+         }}"
+    );
+    // The slope of the sine is a number; the state is fifty.
+    let bytes = peak(&text, &x);
+    assert!(bytes < rounds * 16, "{bytes}");
+}
+
+/// Marks say what is kept and what is computed again.
+#[test]
+fn marks_decide_what_is_kept() {
+    let rounds = 1000;
+    let text = |mark: &str| {
+        format!(
+            "fn @f(%x: f64) -> f64 {{
+               %y = for %i < {rounds} (%a = %x) {{
+                 %e = exp %a
+                 {mark}
+                 %s = sin %k
+                 %h = mul %s, 1e-3
+                 %b = add %a, %h
+                 yield %b
+               }}
+               ret %y
+             }}"
+        )
+    };
+    // One number a round: the product of the slopes is linear, so both slopes, or what they come from.
+    let plain = peak(&text("%k = add %e, 1.0"), &[0.2]);
+    assert!((rounds * 8..rounds * 12).contains(&plain), "{plain}");
+    let kept = peak(&text("%l = add %e, 1.0 %k = keep %l"), &[0.2]);
+    assert!((rounds * 16..rounds * 20).contains(&kept), "{kept}");
+    let again = parse(&text("%l = add %e, 1.0 %k = recompute %l")).unwrap();
+    let g = gradient(&again).unwrap().to_string();
+    // On the way back it is computed from the state.
+    assert!(g.matches("recompute").count() == 2, "{g}");
+}
+
+/// An integer that is only added to is not kept, and neither is anything for a loop of sums.
+#[test]
+fn integers_that_are_stepped_go_back_by_steps() {
+    let rounds = 1000;
+    let text = format!(
+        "fn @f(%x: f64, %w: [3]f64) -> f64 {{
+           %y, %n = for %i < {rounds} (%a = %x, %k = 7) {{
+             %j = irem %k, 3
+             %v = ld %w[%j]
+             %b = mul %a, %v
+             %l = iadd %k, 2
+             yield %b, %l
+           }}
+           ret %y
+         }}"
+    );
+    let x = [0.7, 1.001, 0.999, 1.0005];
+    // The states for the cotangents of the factors, and no integers.
+    let bytes = peak(&text, &x);
+    assert!((rounds * 8..rounds * 10).contains(&bytes), "{bytes}");
+    let sums = format!(
+        "fn @f(%x: f64) -> f64 {{
+           %y, %n = for %i < {rounds} (%a = 0.0, %k = 7) {{
+             %c = cast %k : f64
+             %v = mul %x, %c
+             %b = add %a, %v
+             %l = isub %k, 2
+             yield %b, %l
+           }}
+           ret %y
+         }}"
+    );
+    let bytes = peak(&sums, &[0.5]);
+    assert!(bytes < 500, "{bytes}");
+}
+
+/// What takes very long for the bytes it gives is kept, even if it could be computed again.
+#[test]
+fn what_is_dear_is_not_computed_again() {
+    let text = "fn @f(%x: f64) -> f64 {
+       %y = for %i < 10 (%a = %x) {
+         %m = red sum (%k < 100000) { %c = cast %k : f64 %d = mul %c, 1e-5 %e = mul %a, %d %s = sin %e yield %s }
+         %n = stop %m
+         %h = mul %n, 1e-5
+         %p = mul %a, %h
+         %b = add %a, %p
+         yield %b
+       }
+       ret %y
+     }";
+    let f = parse(text).unwrap();
+    let g = gradient(&f).unwrap();
+    // Once on the way there, not on the way back.
+    assert_eq!(g.to_string().matches("red sum").count(), 1, "{g}");
+    assert!(g.cost().total() < 1.1 * f.cost().total());
+}

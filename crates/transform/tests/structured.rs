@@ -1,9 +1,12 @@
 //! Laws of derivatives on random programs with arrays, kernels, loops, branches and calls.
 
-use cotangent_ir::{Function, Type, parse};
-use cotangent_numbers::{Dual, Interval};
+use cotangent_ir::{Dim, Function, Type, parse};
+use cotangent_numbers::{Dual, Interval, Jet};
 use cotangent_testkit::programs::{Options, arguments, random};
-use cotangent_transform::{gradient, hessian, jacobian, linearize, reverse, transpose};
+use cotangent_transform::{
+    TransformError, batch, collapsed, gradient, hessian, jacobian, jet, laplacian, linearize,
+    reverse, transpose,
+};
 
 type D1 = Dual<f64, 1>;
 type D2 = Dual<D1, 1>;
@@ -69,6 +72,21 @@ impl Case {
         let mut tangents = vec![0.0; self.x.len()];
         self.inputs.iter().zip(&self.v).for_each(|(k, v)| tangents[*k] = *v);
         self.x.iter().zip(tangents).map(|(x, t)| number(*x, t)).collect()
+    }
+
+    /// The arguments of an expanded function: behind each parameter that moves what goes beside it.
+    fn expanded(&self, beside: &[Vec<f64>]) -> Vec<f64> {
+        let (mut all, mut at, mut moving) = (Vec::new(), 0, 0);
+        for p in self.f.params() {
+            let len = p.ty.len().unwrap();
+            all.extend(&self.x[at..at + len]);
+            at += len;
+            if p.ty.is_float() {
+                beside.iter().for_each(|c| all.extend(&c[moving..moving + len]));
+                moving += len;
+            }
+        }
+        all
     }
 
     fn of<S: Copy>(&self, results: &[S]) -> Vec<S> {
@@ -202,6 +220,19 @@ fn higher_orders_of_structured_programs_agree_with_nested_dual_numbers() {
             }
             same(seed, f, "Hessian times vector", &[along(&h[i])], &[hv[i]], 1e-7);
         }
+        // Without a Hessian.
+        let trace: f64 = (0..n).map(|k| h[k][k]).sum();
+        let lap = laplacian(f).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &lap);
+        let found = lap.run(&case.x).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{lap}"));
+        same(seed, f, "Laplacian", &found[1..], &[trace], 1e-7);
+        let two = collapsed(f, 2).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &two);
+        // Along v, along 2v, and s = v.
+        let beside = [1.0, 2.0, 1.0].map(|c| case.v.iter().map(|v| c * v).collect::<Vec<f64>>());
+        let found = two.run(&case.expanded(&beside)).unwrap();
+        let expected = [y[0], first, 2.0 * first, 5.0 * second + first];
+        same(seed, f, "collapsed", &found, &expected, 1e-7);
         compared += 1;
         if seed % 3 == 0 {
             let third_order = linearize(&over).unwrap();
@@ -214,6 +245,51 @@ fn higher_orders_of_structured_programs_agree_with_nested_dual_numbers() {
         }
     }
     assert!(compared > 250, "{compared}");
+}
+
+/// Taylor series of programs with bodies: the program of coefficients gives what numbers with coefficients do.
+#[test]
+fn series_of_structured_programs_agree_with_jets() {
+    const ORDER: usize = 4;
+    let mut compared = 0;
+    for seed in 0..500 {
+        let options = Options { operations: 5 + seed as usize % 90, ..options(seed) };
+        let case = Case::new(seed + 30_000, &options);
+        let f = &case.f;
+        let y = f.run(&case.x).unwrap();
+        // Coefficients v, v/2, v/3, …
+        let beside: Vec<Vec<f64>> =
+            (1..=ORDER).map(|k| case.v.iter().map(|v| v / k as f64).collect()).collect();
+        let numbers = case.moving(|x, t| {
+            let mut coefficients = [x; ORDER + 1];
+            (1..=ORDER).for_each(|k| coefficients[k] = t / k as f64);
+            Jet { coefficients }
+        });
+        let expected: Vec<Jet<f64, { ORDER + 1 }>> = f.run(&numbers).unwrap();
+        if wild(&y) || expected.iter().any(|jet| wild(&jet.coefficients)) {
+            continue;
+        }
+        let series = jet(f, ORDER).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &series);
+        let found = series.run(&case.expanded(&beside));
+        let found = found.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}\n{series}"));
+        let (mut at, mut number) = (0, 0);
+        for ty in f.results().iter().map(|v| f.ty(*v)) {
+            let len = ty.len().unwrap();
+            let orders = if ty.is_float() { ORDER + 1 } else { 1 };
+            for order in 0..orders {
+                let own: Vec<f64> =
+                    (0..len).map(|k| expected[number + k].coefficients[order]).collect();
+                let what = format!("coefficient {order}");
+                same(seed, f, &what, &found[at..at + len], &own, 1e-8);
+                at += len;
+            }
+            number += len;
+        }
+        assert_eq!(at, found.len(), "seed {seed}");
+        compared += 1;
+    }
+    assert!(compared > 350, "{compared}");
 }
 
 /// The rows of a Hessian, whose blocks stand parameter by parameter.
@@ -318,6 +394,61 @@ fn intervals_enclose_what_structured_programs_give() {
         enclosed += 1;
     }
     assert!(enclosed > 350 && open < 250, "{enclosed} {open}");
+}
+
+/// A batch gives at each point what the function does there; so does its derivative.
+#[test]
+fn batches_of_structured_programs_are_the_program_at_each_point() {
+    let mut compared = 0;
+    for seed in 0..150 {
+        let options = Options { operations: 5 + seed as usize % 60, ..options(seed) };
+        let case = Case::new(seed + 40_000, &options);
+        let f = linearize(&case.f).unwrap();
+        if case.inputs.is_empty() {
+            continue;
+        }
+        let at = [&case.x[..], &case.v].concat();
+        compared += 1;
+        let points = 3;
+        // All numbers differ from point to point; the others are shared.
+        let many = batch(&f, Dim::Size(points), |p| p.ty.is_float());
+        let many = many.unwrap_or_else(|e| panic!("seed {seed}: {e}\n{f}"));
+        reads_back(seed, &many);
+        let moved = |k: usize, x: f64| x + 0.01 * k as f64;
+        let (mut wide, mut own) = (Vec::new(), vec![Vec::new(); points]);
+        let mut rest = &at[..];
+        for p in f.params() {
+            let (entries, after) = rest.split_at(p.ty.len().unwrap());
+            rest = after;
+            for (k, own) in own.iter_mut().enumerate() {
+                let entries =
+                    entries.iter().map(|x| if p.ty.is_float() { moved(k, *x) } else { *x });
+                own.extend(entries.clone());
+                if p.ty.is_float() || k == 0 {
+                    wide.extend(entries);
+                }
+            }
+        }
+        let found = many.run(&wide).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{many}"));
+        let each: Vec<Vec<f64>> = own.iter().map(|x| f.run(x).unwrap()).collect();
+        let (mut start, mut rest) = (0, &found[..]);
+        for ty in f.results().iter().map(|v| f.ty(*v)) {
+            let len = ty.len().unwrap();
+            for row in &each {
+                let (entries, after) = rest.split_at(len);
+                rest = after;
+                same(seed, &f, "batch", entries, &row[start..start + len], 0.0);
+            }
+            start += len;
+        }
+    }
+    assert!(compared > 120, "{compared}");
+    let f = parse("fn @f(%x: f64) -> f64 { %s = sin %x ret %s }").unwrap();
+    let nothing = batch(&f, Dim::Size(2), |_| false);
+    assert!(matches!(nothing, Err(TransformError::Batch { .. })));
+    let guarded = parse("fn @f(%x: f64) -> f64 { %g = lt %x, 0.0 guard %g, true ret %x }").unwrap();
+    let error = batch(&guarded, Dim::Size(2), |_| true).unwrap_err();
+    assert!(error.to_string().contains("guards"), "{error}");
 }
 
 /// Where derivatives stop, forward and reverse stop at the same places.

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use cotangent_fuzz::Plan;
 use cotangent_ir::{Function, Op, Type, parse};
-use cotangent_transform::{gradient, linearize, reverse};
+use cotangent_optimize::simplify;
+use cotangent_transform::{gradient, jet, laplacian, linearize, reverse};
 use fastrand::Rng;
 
 fn collect(folder: &Path, found: &mut Vec<String>) {
@@ -175,7 +176,12 @@ fn check(text: &str) {
         }
     };
     run(&f);
-    for made in [linearize(&f), reverse(&f), gradient(&f)].into_iter().flatten() {
+    let simple = simplify(&f);
+    simple.verify().unwrap_or_else(|e| panic!("{e}\n{f}\n{simple}"));
+    // A Laplacian is written down direction by direction.
+    let second = if f.inputs().is_some_and(|n| n <= 40) { laplacian(&f) } else { linearize(&f) };
+    let all = [linearize(&f), reverse(&f), gradient(&f), jet(&f, 2), second];
+    for made in all.into_iter().flatten() {
         made.verify().unwrap_or_else(|e| panic!("{e}\n{f}\n{made}"));
         let printed = made.to_string();
         let again = parse(&printed).unwrap_or_else(|e| panic!("{e}\n{f}\n{printed}"));

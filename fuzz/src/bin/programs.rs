@@ -1,4 +1,5 @@
-//! Random structured programs: text, dual numbers, forward and reverse mode agree.
+//! Random structured programs: text, dual numbers, series, forward and reverse mode agree, and optimised they
+//! are what they were.
 //!
 //! `cargo run --release --bin programs -- --seconds 60 --seed 0`
 
@@ -7,8 +8,9 @@ use std::panic::catch_unwind;
 use cotangent_fuzz::Plan;
 use cotangent_ir::{Function, Type, parse};
 use cotangent_numbers::Dual;
+use cotangent_optimize::{Class, Options as Allowed, optimize};
 use cotangent_testkit::programs::{Options, arguments, random};
-use cotangent_transform::{linearize, reverse};
+use cotangent_transform::{jet, linearize, reverse};
 use fastrand::Rng;
 
 fn read_back(f: &Function) {
@@ -35,6 +37,27 @@ fn numbers(types: impl Iterator<Item = Type>) -> Vec<usize> {
 
 fn wild(y: &[f64]) -> bool {
     y.iter().any(|y| !y.is_finite() || y.abs() > 1e6)
+}
+
+/// Optimised, a program gives the same: to the bit, but for the sign of zeros, or up to rounding.
+fn optimised(f: &Function, x: &[f64], y: &[f64]) {
+    let bits = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    let equal = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+    let near = |a: f64, b: f64| equal(a, b) || (a - b).abs() <= 1e-7 * (1.0 + a.abs().max(b.abs()));
+    let sums = Allowed::default().with(Class::Reassoc).with(Class::Contract);
+    let all: [(Allowed, &dyn Fn(f64, f64) -> bool); 3] =
+        [(Allowed::exact(), &bits), (Allowed::default(), &equal), (sums, &near)];
+    for (options, same) in all {
+        let new = optimize(f, &options).function;
+        read_back(&new);
+        assert!(new.cost().total() <= f.cost().total() * (1.0 + 1e-12), "{f}\n{new}");
+        let found = new.run(x).unwrap_or_else(|e| panic!("{e}\n{f}\n{new}"));
+        for (a, b) in y.iter().zip(&found) {
+            // What is wild already may be rounded to anything.
+            let hidden = options.allows(Class::Reassoc) && wild(y);
+            assert!(hidden || same(*a, *b), "{options:?}: {a:?} became {b:?}\n{f}\n{new}");
+        }
+    }
 }
 
 fn check(seed: u64) {
@@ -64,6 +87,12 @@ fn check(seed: u64) {
     read_back(&backward);
     let found = forward.run(&[&x[..], &v].concat()).unwrap_or_else(|e| panic!("{e}\n{f}"));
     let back = backward.run(&[&x[..], &w].concat()).unwrap_or_else(|e| panic!("{e}\n{f}"));
+    if seed % 3 == 0 {
+        optimised(&f, &x, &y);
+        optimised(&forward, &[&x[..], &v].concat(), &found);
+        optimised(&backward, &[&x[..], &w].concat(), &back);
+        read_back(&jet(&f, 2).unwrap_or_else(|e| panic!("{e}\n{f}")));
+    }
     if wild(&y) || wild(&tangents) || wild(&back) {
         return;
     }

@@ -5,11 +5,11 @@
 //! backward what the results leave of the operands, again as long as it pays.
 
 use cotangent_numbers::Interval;
+use cotangent_ops::Apply;
 
 use crate::domains::inverse::{binary, is_strict, set, unary};
 use crate::domains::unroll::{UnrollError, unrolled};
 use crate::function::{Function, Value};
-use crate::interpret::Apply;
 use crate::op::Op;
 
 /// A sweep must make some side narrower by this part of it to be followed by another.

@@ -166,7 +166,7 @@ impl Watcher<f64> for Counter {
                 return counts.write(ty, each);
             }
             // The dimensions and the copies cost nothing.
-            Op::Extent(_) | Op::Stop => return,
+            Op::Extent(_) | Op::Stop | Op::Keep | Op::Recompute => return,
             _ => {}
         }
         // What is done with whole arrays reads and writes them.

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use cotangent_numbers::Scalar;
-use cotangent_ops::{Binary, Comparison, Ternary, Unary, Visitor};
+use cotangent_ops::{Apply, Binary, Comparison, Ternary, Unary, Visitor};
 
 use super::unknown::{Join, UNKNOWN, decided, either_way, integer, outcome};
 use super::{Arg, Code, Machine, Slots, Step, UNDECIDED, fault, room, size_of};
-use crate::interpret::{Apply, RunError};
+use crate::interpret::RunError;
 use crate::op::{Integral, Op};
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, View, by_kind};
 use crate::types::{Dim, Element};
@@ -162,7 +162,7 @@ impl Code<'_> {
                 Slot::new::<Integers<S>>(data, false, varies, len)
             }
             // A copy of what derivatives do not see.
-            Op::Stop => slots.swap_remove(0),
+            Op::Stop | Op::Keep | Op::Recompute => slots.swap_remove(0),
             other => return fault(f, format!("`{}` cannot be run here", other.name())),
         })
     }

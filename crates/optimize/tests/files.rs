@@ -1,15 +1,17 @@
 //! Programs in files with what is expected of them: `testdata/ct/<area>/*.ct`.
 //!
 //! A line `//# WHAT` asks for something, the lines `//> …` after it are the answer: `parse` (an error, or the
-//! printed program), `fwd`, `rev`, `grad`, `fwd fwd` and so on, `run x=1 y=2`, `grad run x=1`.
+//! printed program), `fwd`, `rev`, `grad`, `fwd fwd` and so on, `opt`, `grad opt`, `run x=1 y=2`, `grad run x=1`.
 //! `COTANGENT_BLESS=1` writes the answers into the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cotangent_ir::{Function, parse};
+use cotangent_ir::{Dim, Function, parse};
+use cotangent_optimize::{Class, Options, optimize};
 use cotangent_transform::{
-    Analysis, canonicalise, gradient, hessian, jacobian, jet, linearize, lower, reverse,
+    Analysis, batch, canonicalise, collapsed, gradient, hessian, jacobian, jet, laplacian,
+    linearize, lower, reverse,
 };
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -44,6 +46,14 @@ fn answer(text: &str, directive: &str) -> String {
             "jac" => jacobian(&f),
             "hess" => hessian(&f),
             "jet" => jet(&f, 3),
+            "lap" => laplacian(&f),
+            "collapsed" => collapsed(&f, 2),
+            "batch" => batch(&f, Dim::Size(2), |p| p.ty.is_float()),
+            "opt" => Ok(optimize(&f, &Options::default()).function),
+            "exact" => Ok(optimize(&f, &Options::exact()).function),
+            "reassoc" => Ok(optimize(&f, &Options::default().with(Class::Reassoc)).function),
+            "contract" => Ok(optimize(&f, &Options::default().with(Class::Contract)).function),
+            "approx" => Ok(optimize(&f, &Options::default().with(Class::Approx)).function),
             "uses" => canonicalise(&f, Analysis::Uses),
             "activity" => canonicalise(&f, Analysis::Dataflow),
             "lower" => lower(&f),
@@ -111,5 +121,5 @@ fn files_say_what_is_expected_of_them() {
         }
     }
     assert!(wrong.is_empty(), "{} files differ; the first should be\n{}", wrong.len(), wrong[0]);
-    assert!(paths.len() >= 100 && asked >= 300, "{} files, {asked} questions", paths.len());
+    assert!(paths.len() >= 500 && asked >= 1200, "{} files, {asked} questions", paths.len());
 }

@@ -1,0 +1,125 @@
+//! What a loop keeps for the way back: a minimum cut.
+//!
+//! The way back needs some values of each round. It can be given them, or what they are computed from, or anything
+//! between: every set of values that cuts the needed ones off from the carries will do, and the rest is computed
+//! again. The cut that takes the fewest bytes is a minimum cut of the graph of the round, with the bytes of a
+//! value as its capacity (a stack is as long for each of them). Of cuts of the same size the last is taken, so
+//! that little is computed again. What does not depend on the carries costs nothing: it is always at hand.
+
+use cotangent_ir::{Dim, Function, Op, Type, Value};
+use petgraph::algo::ford_fulkerson;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+
+/// More than any value has.
+const NEVER: u64 = 1 << 50;
+
+/// How many elements a dimension without a size is taken to have.
+const UNKNOWN: u64 = 1000;
+
+/// The cost at which an operation with a body is computed again for every byte that need not be kept then.
+const RECOMPUTE: f64 = 1000.0;
+
+/// Which values of a round are kept, given those that are needed.
+///
+/// `free` says which values are at hand anyway, or are tangents; `capacity` what it takes to keep a carry that is not kept as it is.
+pub(crate) fn kept(
+    body: &Function,
+    free: &[bool],
+    needed: &[Value],
+    capacity: impl Fn(usize) -> Option<u64>,
+) -> Option<Vec<Value>> {
+    if needed.is_empty() {
+        return Some(Vec::new());
+    }
+    let mut graph: DiGraph<(), u64> = DiGraph::new();
+    let (source, sink) = (graph.add_node(()), graph.add_node(()));
+    // By value: where it comes in and where it goes out; between them what it takes to keep it.
+    let mut nodes: Vec<Option<(NodeIndex, NodeIndex)>> = vec![None; body.len()];
+    // What is computed again is not kept under the name it had before.
+    let mut never = vec![false; body.len()];
+    for value in body.values().filter(|v| body.op(*v) == Op::Recompute) {
+        let before = body.operand(value, 0);
+        never[before.index()] = !matches!(body.op(before), Op::Param(_));
+        never[value.index()] = true;
+    }
+    for value in body.values().filter(|v| !free[v.index()]) {
+        let (inward, outward) = (graph.add_node(()), graph.add_node(()));
+        nodes[value.index()] = Some((inward, outward));
+        let mut bytes = bytes(body.ty(value));
+        let mut again = true;
+        match body.op(value) {
+            Op::Param(k) => {
+                bytes = capacity(k as usize).unwrap_or(bytes);
+                again = false;
+            }
+            Op::Keep => (bytes, again) = (0, false),
+            _ if never[value.index()] => bytes = NEVER,
+            Op::Structure(_) => bytes = NEVER,
+            Op::Part(_) => again = !is_dear(body, body.operand(value, 0), bytes),
+            _ => {}
+        }
+        graph.add_edge(inward, outward, bytes);
+        if !again {
+            graph.add_edge(source, inward, NEVER);
+        }
+        for operand in body.operands(value) {
+            if let Some((_, from)) = nodes[operand.index()] {
+                graph.add_edge(from, inward, NEVER);
+            }
+        }
+    }
+    for value in needed {
+        if let Some((_, outward)) = nodes[value.index()] {
+            graph.add_edge(outward, sink, NEVER);
+        }
+    }
+    let (flow, flows) = ford_fulkerson(&graph, source, sink);
+    if flow >= NEVER {
+        return None;
+    }
+    // What the sink can still be reached from; the last cut stands before it.
+    let mut behind = vec![false; graph.node_count()];
+    behind[sink.index()] = true;
+    let mut open = vec![sink];
+    while let Some(node) = open.pop() {
+        let back = graph.edges_directed(node, petgraph::Incoming);
+        let back = back.filter(|e| flows[e.id().index()] < *e.weight()).map(|e| e.source());
+        let forth = graph.edges(node).filter(|e| flows[e.id().index()] > 0).map(|e| e.target());
+        for next in back.chain(forth) {
+            if !std::mem::replace(&mut behind[next.index()], true) {
+                open.push(next);
+            }
+        }
+    }
+    let cut = |value: &Value| {
+        nodes[value.index()]
+            .is_some_and(|(inward, outward)| !behind[inward.index()] && behind[outward.index()])
+    };
+    Some(body.values().filter(cut).collect())
+}
+
+/// Whether a part of an operation with a body takes too much to be computed again for the bytes it saves. Loops
+/// of values and tangents are gone through again in any case.
+fn is_dear(body: &Function, whole: Value, bytes: u64) -> bool {
+    let Some(structure) = body.structure(whole) else { return false };
+    let mixed = structure.linear_parts().is_ok_and(|parts| parts.contains(&true));
+    !mixed && body.cost_of(whole).total() > RECOMPUTE * bytes as f64
+}
+
+fn elements(dim: Dim) -> u64 {
+    match dim {
+        Dim::Size(n) => n as u64,
+        _ => UNKNOWN,
+    }
+}
+
+/// How many bytes a value takes in a stack, for each round.
+pub(crate) fn bytes(ty: Type) -> u64 {
+    // What has no size before it is run cannot be stacked.
+    if ty == Type::PARTS || ty.dims().contains(&Dim::Any) {
+        return NEVER;
+    }
+    let count = ty.dims().iter().fold(1u64, |all, dim| all.saturating_mul(elements(*dim)));
+    count.saturating_mul(ty.element().bytes() as u64).min(NEVER / 1024)
+}
