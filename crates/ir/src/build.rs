@@ -47,6 +47,7 @@ impl Builder {
             structures: Vec::new(),
             tables: Vec::new(),
             rule: None,
+            library: None,
             guards: Vec::new(),
             results: Vec::new(),
         };

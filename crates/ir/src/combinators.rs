@@ -53,7 +53,12 @@ fn close<R: Carried>(
 }
 
 /// Adds an operation with a body to the innermost trace; its parts.
-fn add(structure: Structure, lead: &[TracedValue], captures: &[Value], at: At) -> Vec<TracedValue> {
+pub(crate) fn add(
+    structure: Structure,
+    lead: &[TracedValue],
+    captures: &[Value],
+    at: At,
+) -> Vec<TracedValue> {
     let innermost = with_innermost(|trace| trace.stamp);
     with_all(lead.iter().map(|x| x.place()).collect(), at, |trace, places| {
         if innermost != Some(trace.stamp) {

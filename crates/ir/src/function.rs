@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::library::Origin;
 use crate::op::{Node, Op};
 use crate::structure::Structure;
 use crate::table::Table;
@@ -58,6 +59,8 @@ pub struct Function {
     pub(crate) structures: Vec<Structure>,
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) rule: Option<Arc<Function>>,
+    /// Which function of the library it is; then its rule is found there.
+    pub(crate) library: Option<Arc<Origin>>,
     pub(crate) guards: Vec<Guard>,
     pub(crate) results: Vec<Value>,
 }
@@ -71,18 +74,39 @@ impl Function {
     /// The function under another name.
     #[must_use]
     pub fn renamed(mut self, name: impl Into<String>) -> Function {
-        self.name = name.into();
+        let name = name.into();
+        if self.name != name {
+            self.leave_library();
+        }
+        self.name = name;
         self
+    }
+
+    /// A function like others from now on, with its rule.
+    fn leave_library(&mut self) {
+        if let Some(origin) = self.library.take() {
+            self.rule = origin.rule().cloned();
+        }
+    }
+
+    /// Whether it is a function of the [`library`](crate::library): its text is its name.
+    pub fn is_library(&self) -> bool {
+        self.library.is_some()
     }
 
     /// The function with changed parameters, those of its bodies and of what it calls included. Types must
     /// stay.
     #[must_use]
     pub fn map_params(mut self, change: &impl Fn(&mut Param)) -> Function {
+        let before = self.library.is_some().then(|| self.clone());
         self.params.iter_mut().for_each(change);
         for structure in &mut self.structures {
             *structure =
                 structure.with_bodies(|body| Arc::new((**body).clone().map_params(change)));
+        }
+        // What the library has stays its own as long as it is the same.
+        if before.is_some_and(|before| !before.same_operations(&self)) {
+            self.leave_library();
         }
         self
     }
@@ -233,14 +257,33 @@ impl Function {
     /// The derivative that was given with it: of its parameters and their tangents, the tangents of its
     /// results.
     pub fn rule(&self) -> Option<&Arc<Function>> {
-        self.rule.as_ref()
+        match &self.library {
+            Some(origin) => origin.rule(),
+            None => self.rule.as_ref(),
+        }
     }
 
     /// The function with a derivative of its own: a function of its parameters and of a tangent of each
     /// number among them, which gives a tangent of each number among its results.
     #[must_use]
     pub fn with_rule(mut self, rule: Function) -> Function {
+        self.library = None;
         self.rule = Some(Arc::new(rule));
+        self
+    }
+
+    /// The function with the derivative of the one that it was made of; in the library, if that is and nothing has
+    /// changed.
+    pub(crate) fn with_rule_of(mut self, f: &Function) -> Function {
+        self.library = f.library.clone().filter(|_| self.same_operations(f));
+        self.rule = if self.library.is_some() { None } else { f.rule().cloned() };
+        self
+    }
+
+    /// The function without a derivative of its own: that of its operations is taken.
+    #[must_use]
+    pub fn without_rule(mut self) -> Function {
+        (self.library, self.rule) = (None, None);
         self
     }
 
@@ -280,9 +323,9 @@ impl Function {
             self.hash_use(guard.condition, &numbers, &mut hasher);
         }
         self.results.iter().for_each(|v| self.hash_use(*v, &numbers, &mut hasher));
-        if let Some(rule) = &self.rule {
-            rule.structural_hash().hash(&mut hasher);
-        }
+        // Not by what it says: the rule of a library function may call the function.
+        let ruled = self.library.as_ref().map_or(self.rule.is_some(), |origin| origin.has_rule());
+        ruled.hash(&mut hasher);
         hasher.finish()
     }
 
@@ -314,8 +357,9 @@ pub(crate) fn hash_structure(structure: &Structure, hasher: &mut impl Hasher) {
     structure.bodies().for_each(|body| body.structural_hash().hash(hasher));
 }
 
-impl PartialEq for Function {
-    fn eq(&self, other: &Function) -> bool {
+impl Function {
+    /// Whether both do the same by the same operations, their rules aside.
+    fn same_operations(&self, other: &Function) -> bool {
         let params = |f: &Function| -> Vec<(Type, bool)> {
             f.params.iter().map(|p| (p.ty, p.linear)).collect()
         };
@@ -326,7 +370,15 @@ impl PartialEq for Function {
             && params(self) == params(other)
             && self.structures == other.structures
             && self.tables == other.tables
-            && self.rule == other.rule
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        match (&self.library, &other.library) {
+            (Some(own), Some(theirs)) => own.is(theirs),
+            _ => self.same_operations(other) && self.rule() == other.rule(),
+        }
     }
 }
 

@@ -28,6 +28,9 @@
 //! # Ok::<(), cotangent_numbers::Fault>(())
 //! ```
 //!
+//! What arrays and matrices are used for (products, slices, gathers, factorisations, solves) is called by name: see
+//! [`library`].
+//!
 //! Values are pure and stand in one list, 16 bytes each; equal operations are one as they are built.
 //! What an operation means stands in the table of `cotangent-ops`, not here.
 
@@ -43,6 +46,7 @@ mod function;
 pub mod input;
 mod interpret;
 mod lex;
+pub mod library;
 mod machine;
 mod memory;
 mod op;
@@ -62,6 +66,7 @@ mod table;
 mod trace;
 mod trace_array;
 mod trace_index;
+mod trace_library;
 mod trace_region;
 mod trace_with;
 mod types;

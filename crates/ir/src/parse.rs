@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::function::{Function, Param};
 use crate::lex::{Reader, Token};
+use crate::library::PREFIX;
 use crate::op::Op;
 use crate::parse_body::Scope;
+use crate::structure::Structure;
 use crate::types::{Dim, Element, Type};
 
 /// How deep bodies may be nested.
@@ -21,6 +23,18 @@ pub(crate) struct Extent {
     /// How deep bodies and calls are nested.
     pub(crate) deep: usize,
     pub(crate) operations: usize,
+}
+
+impl Extent {
+    /// How much a function is that has been made.
+    pub(crate) fn of(function: &Function) -> Extent {
+        let inner = |value| function.structure(value).into_iter().flat_map(Structure::bodies);
+        let bodies = function.values().flat_map(inner).map(|body| Extent::of(body));
+        bodies.fold(Extent { deep: 1, operations: function.len() }, |all, body| Extent {
+            deep: all.deep.max(1 + body.deep),
+            operations: all.operations.saturating_add(body.operations),
+        })
+    }
 }
 
 /// Why a text is no function, and where.
@@ -125,6 +139,12 @@ impl<'t> Parser<'t> {
         }
         let name = match self.reader.next()? {
             (Token::Function(name), span) => {
+                if name.starts_with(PREFIX) {
+                    let message = format!(
+                        "names that begin with `{PREFIX}` belong to the library; choose another than `@{name}`"
+                    );
+                    return Err(self.error(span, message));
+                }
                 if self.functions.iter().any(|f| f.name() == name) {
                     let message = format!("there are two functions `@{name}`; choose another name");
                     return Err(self.error(span, message));
@@ -360,7 +380,15 @@ pub(crate) fn number(text: &str, single: bool) -> Option<f64> {
 /// The operation whose name differs by a letter or two.
 pub(crate) fn nearest(word: &str) -> Option<&'static str> {
     let others = ["tab", "red", "acc", "for", "while", "if", "call", "fwd", "rev", "jac", "hess"];
-    let near = Op::names().chain(others).map(|name| (distance(word, name), name)).min()?;
+    nearest_of(word, Op::names().chain(others))
+}
+
+/// The name that differs by a letter or two.
+pub(crate) fn nearest_of(
+    word: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    let near = names.map(|name| (distance(word, name), name)).min()?;
     (near.0 <= 2 && near.0 < word.len()).then_some(near.1)
 }
 

@@ -478,10 +478,11 @@ impl<'t> Parser<'t> {
                 }
                 let (rest, rounded) =
                     text.strip_prefix('~').map_or((text, false), |rest| (rest, true));
-                let suffix = rest.strip_suffix("f32");
-                let single =
-                    suffix.is_some() || wanted.is_some_and(|w| w.element() == Element::F32);
-                let c = number(suffix.unwrap_or(rest), single).ok_or_else(|| no_number(self))?;
+                let (of_singles, of_doubles) = (rest.strip_suffix("f32"), rest.strip_suffix("f64"));
+                let single = of_singles.is_some()
+                    || of_doubles.is_none() && wanted.is_some_and(|w| w.element() == Element::F32);
+                let digits = of_singles.or(of_doubles).unwrap_or(rest);
+                let c = number(digits, single).ok_or_else(|| no_number(self))?;
                 let ty = if single { Type::F32 } else { Type::F64 };
                 let builder = &mut self.scope(scopes)?.builder;
                 Ok(if rounded { builder.rounded(c, ty) } else { builder.constant(c, ty) })

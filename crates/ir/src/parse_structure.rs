@@ -9,10 +9,27 @@ use crate::build::Builder;
 use crate::derive::{Activity, Derive, MOST_ORDER, Mode};
 use crate::function::{Function, Param, Value};
 use crate::lex::Token;
+use crate::library::{self, PREFIX};
 use crate::parse::{DEEPEST, Extent, MOST, ParseError, Parser};
 use crate::parse_body::{Scope, Scopes};
 use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Type};
+
+/// What is called, before its arguments are known.
+enum Callee<'t> {
+    Known(Arc<Function>),
+    Library(&'t str, Range<usize>),
+}
+
+impl Callee<'_> {
+    /// The type of a parameter, if it is known.
+    fn param(&self, k: usize) -> Option<Type> {
+        match self {
+            Callee::Known(function) => function.params().get(k).map(|p| p.ty),
+            Callee::Library(..) => None,
+        }
+    }
+}
 
 /// Bodies with what they capture.
 type Closed = (Function, Vec<Value>);
@@ -175,31 +192,57 @@ impl<'t> Parser<'t> {
         at: &Range<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Result<Vec<Value>, ParseError> {
-        let function = self.known_function()?;
-        self.count_call(&function, at, scopes.len())?;
+        let callee = self.callee(at, scopes.len())?;
         let mut operands = Vec::new();
         self.reader.sign('(')?;
         while !self.reader.takes(')')? {
-            let wanted = function.params().get(operands.len()).map(|p| p.ty);
+            let wanted = callee.param(operands.len());
             operands.push(self.value(scopes, wanted)?.0);
             if !self.reader.takes(',')? {
                 self.reader.sign(')')?;
                 break;
             }
         }
-        let function = self.for_arguments(function, &operands, scopes)?;
+        let function = self.for_arguments(callee, &operands, scopes)?;
         self.add(Structure::Call { function }, &operands, at, scopes)
     }
 
-    /// The function with sizes for its dimensions that have names, from what it is given.
+    /// What is called: a function that stands before, or one of the library.
+    fn callee(&mut self, at: &Range<usize>, depth: usize) -> Result<Callee<'t>, ParseError> {
+        match self.reader.next_kept()? {
+            (Token::Function(name), span) if name.starts_with(PREFIX) => {
+                self.reader.next()?;
+                Ok(Callee::Library(name, span))
+            }
+            _ => {
+                let function = self.known_function()?;
+                let place = self.functions.iter().position(|f| Arc::ptr_eq(f, &function));
+                let extent = place.map(|k| self.extents[k]).unwrap_or_default();
+                self.count_call(extent, at, depth)?;
+                Ok(Callee::Known(function))
+            }
+        }
+    }
+
+    /// The function for what it is given: with sizes for its dimensions that have names.
     fn for_arguments(
         &mut self,
-        function: Arc<Function>,
+        callee: Callee<'t>,
         args: &[Value],
         scopes: &mut Scopes<'t>,
     ) -> Result<Arc<Function>, ParseError> {
+        let depth = scopes.len();
         let scope = self.scope(scopes)?;
         let types: Vec<Type> = args.iter().map(|v| scope.builder.ty(*v)).collect();
+        let function = match callee {
+            Callee::Known(function) => function,
+            Callee::Library(name, span) => {
+                let function = library::function(name, &types)
+                    .map_err(|error| self.error(span.clone(), error.to_string()))?;
+                self.count_call(Extent::of(&function), &span, depth)?;
+                return Ok(Arc::new(function));
+            }
+        };
         Ok(match function.sizes_for(&types) {
             Some(sizes) if !sizes.is_empty() => Arc::new(function.specialised(&sizes)),
             // What does not fit is said when it is checked.
@@ -229,18 +272,17 @@ impl<'t> Parser<'t> {
             width = usize::try_from(self.integer()?).ok();
             self.reader.sign('}')?;
         }
-        let function = self.known_function()?;
-        let mut derive = Derive { mode, function, args: Vec::new(), results: Vec::new(), width };
+        let callee = self.callee(at, scopes.len())?;
+        let mut activities = Vec::new();
         let (mut operands, mut primals) = (Vec::new(), Vec::new());
         self.reader.sign('(')?;
         while !self.reader.takes(')')? {
-            let param = derive.function.params().get(derive.args.len());
-            let ty = param.map(|p| p.ty);
+            let ty = callee.param(activities.len());
             operands.push(self.value(scopes, ty)?.0);
             primals.extend(operands.last().copied());
             self.reader.sign(':')?;
             let activity = self.activity()?;
-            derive.args.push(activity);
+            activities.push(activity);
             if matches!(activity, Activity::Dup | Activity::DupNoNeed) {
                 for _ in 0..mode.seeds() {
                     operands.push(self.value(scopes, ty)?.0);
@@ -251,6 +293,8 @@ impl<'t> Parser<'t> {
                 break;
             }
         }
+        let function = self.for_arguments(callee, &primals, scopes)?;
+        let mut derive = Derive { mode, function, args: activities, results: Vec::new(), width };
         if mode.says_results() {
             self.word("ret")?;
             self.reader.sign('(')?;
@@ -268,7 +312,6 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        derive.function = self.for_arguments(derive.function, &primals, scopes)?;
         self.add(Structure::Derive(derive), &operands, at, scopes)
     }
 
@@ -288,12 +331,10 @@ impl<'t> Parser<'t> {
     /// Calls may not lead too deep, nor to too much.
     fn count_call(
         &mut self,
-        function: &Arc<Function>,
+        Extent { deep, operations }: Extent,
         at: &Range<usize>,
         depth: usize,
     ) -> Result<(), ParseError> {
-        let place = self.functions.iter().position(|f| Arc::ptr_eq(f, function));
-        let Extent { deep, operations } = place.map(|k| self.extents[k]).unwrap_or_default();
         self.extent.deep = self.extent.deep.max(depth + deep);
         self.extent.operations = self.extent.operations.saturating_add(operations);
         let message = if self.extent.deep > DEEPEST {

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::derive::{Activity, Derive, Mode};
 use crate::function::{Function, Value};
+use crate::library::PREFIX;
 use crate::op::{Op, takes_parameter};
 use crate::structure::Structure;
 use crate::types::{Dim, Element, Type};
@@ -22,6 +23,8 @@ impl fmt::Display for Function {
 pub(crate) struct Listing {
     /// The lines.
     pub(crate) lines: Vec<String>,
+    /// How many of them are the text of the function; behind them are functions of the library.
+    pub(crate) own_lines: usize,
     /// The line of an operation, by the function that is printed there (0 for the function itself, else one
     /// more than its number among those that are called), the bodies it is in, and its value.
     pub(crate) places: FxHashMap<(usize, Path, Value), usize>,
@@ -38,18 +41,25 @@ impl Function {
     /// The text, and where operations stand in it.
     pub(crate) fn listing(&self) -> Listing {
         let mut text = String::new();
-        let mut printer = Printer::new(&mut text);
+        let mut printer = Printer { library: true, ..Printer::new(&mut text) };
         // Writing to a string does not fail.
         let _ = printer.whole(self);
+        let (own, own_lines) = (printer.called.len(), printer.f.lines);
+        let _ = printer.behind(self);
         let (mut places, mut heads) = (printer.places, printer.heads);
         let called: Vec<Arc<Function>> = printer.called.into_iter().map(|(f, _)| f).collect();
-        // The function itself comes last.
-        let own = called.len();
+        // The function itself comes last, but for those of the library.
         let turn = |root: usize| if root == own { 0 } else { root + 1 };
         places =
             places.into_iter().map(|((root, p, v), line)| ((turn(root), p, v), line)).collect();
         heads = heads.into_iter().map(|(root, line)| (turn(root), line)).collect();
-        Listing { lines: text.lines().map(str::to_string).collect(), places, heads, called }
+        Listing {
+            lines: text.lines().map(str::to_string).collect(),
+            own_lines,
+            places,
+            heads,
+            called,
+        }
     }
 }
 
@@ -70,6 +80,10 @@ struct Printer<'p> {
     f: Out<'p>,
     /// The name of the function that is printed last.
     root: String,
+    /// Whether functions of the library are written, too, behind the others; else their name is their text.
+    library: bool,
+    /// Those that are still to be written.
+    behind: Vec<Arc<Function>>,
     /// Functions that have been printed, with their names.
     called: Vec<(Arc<Function>, String)>,
     path: Path,
@@ -82,6 +96,8 @@ impl<'p> Printer<'p> {
         Printer {
             f: Out { to, lines: 0 },
             root: String::new(),
+            library: false,
+            behind: Vec::new(),
             called: Vec::new(),
             path: Vec::new(),
             places: FxHashMap::default(),
@@ -90,15 +106,41 @@ impl<'p> Printer<'p> {
     }
 
     fn whole(&mut self, function: &Function) -> fmt::Result {
-        function.name().clone_into(&mut self.root);
+        let name = free_name(function.name());
+        name.clone_into(&mut self.root);
         self.dependencies(function)?;
-        self.function(function, function.name())
+        self.function(function, name)
+    }
+
+    /// Writes the functions of the library that a function calls.
+    fn behind(&mut self, function: &Function) -> fmt::Result {
+        // The function has been written: its place is taken.
+        self.called.push((Arc::new(function.clone()), self.root.clone()));
+        while let Some(next) = self.behind.pop() {
+            if self.name_of(&next).is_none() {
+                self.dependencies(&next)?;
+                self.function(&next, next.name())?;
+                self.called.push((next.clone(), next.name().to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rule that is written with a function.
+    fn rule_of<'f>(&self, function: &'f Function) -> Option<&'f Arc<Function>> {
+        if self.library { function.rule.as_ref() } else { function.rule() }
     }
 
     /// Writes down that an operation stands in this line.
     fn mark(&mut self, value: Value) {
         self.places.insert((self.called.len(), self.path.clone(), value), self.f.lines);
     }
+}
+
+/// The name of a function that is written: names of the library are not free.
+fn free_name(name: &str) -> &str {
+    let free = name.trim_start_matches(PREFIX);
+    if free.is_empty() { "f" } else { free }
 }
 
 /// The names in use, and those of the values of one body.
@@ -145,7 +187,7 @@ impl Printer<'_> {
                 _ => structure.bodies().try_for_each(|body| self.dependencies(body))?,
             }
         }
-        match &function.rule {
+        match self.rule_of(function) {
             Some(rule) => self.named(rule),
             None => Ok(()),
         }
@@ -155,14 +197,21 @@ impl Printer<'_> {
         if self.name_of(function).is_some() {
             return Ok(());
         }
+        if function.is_library() {
+            if self.library {
+                self.behind.push(function.clone());
+            }
+            return Ok(());
+        }
         let taken = |name: &str, called: &[(Arc<Function>, String)], root: &str| {
             name == root || called.iter().any(|(_, other)| other == name)
         };
         self.dependencies(function)?;
-        let mut name = function.name().to_string();
+        let stem = free_name(function.name());
+        let mut name = stem.to_string();
         let mut k = 1;
         while taken(&name, &self.called, &self.root) {
-            name = format!("{}_{k}", function.name());
+            name = format!("{stem}_{k}");
             k += 1;
         }
         self.function(function, &name)?;
@@ -171,6 +220,9 @@ impl Printer<'_> {
     }
 
     fn name_of(&self, function: &Arc<Function>) -> Option<&str> {
+        if function.is_library() && !self.library {
+            return None;
+        }
         let same = |other: &Arc<Function>| {
             Arc::ptr_eq(function, other)
                 || (function.name() == other.name() && **function == **other)
@@ -202,7 +254,7 @@ impl Printer<'_> {
                 self.f.write_str(")")?;
             }
         }
-        let rule = function.rule.as_ref().and_then(|rule| self.name_of(rule));
+        let rule = self.rule_of(function).and_then(|rule| self.name_of(rule));
         if let Some(rule) = rule.map(str::to_string) {
             write!(self.f, " jvp @{rule}")?;
         }

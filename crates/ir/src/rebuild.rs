@@ -46,9 +46,7 @@ impl Function {
         let mut b = Builder::new(self.name());
         let args = b.params_of(self.params());
         let results = self.write_into(&mut b, &args, change)?;
-        let mut new = b.finish(results);
-        new.rule = self.rule.clone();
-        Ok(new)
+        Ok(b.finish(results).with_rule_of(self))
     }
 
     /// [`try_rebuilt`](Function::try_rebuilt) with a change that cannot fail.

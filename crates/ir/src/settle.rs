@@ -77,6 +77,19 @@ impl Function {
     }
 }
 
+impl Structure {
+    /// The same with its bodies [settled](Function::settled), their results as well: what is carried as
+    /// something linear, or is in one branch, is linear or zero.
+    #[must_use]
+    pub fn settled(&self) -> Structure {
+        if self.bodies().any(|body| body.has_linear_params()) {
+            with_settled_bodies(self, &[])
+        } else {
+            self.clone()
+        }
+    }
+}
+
 /// With zeros for results that are wanted to be linear, too, and for elements of parameters that are zero.
 fn settled(f: &Function, wanted: &[bool], zeros: &[bool]) -> Function {
     let mut linear = LinearValues::default();
@@ -138,9 +151,7 @@ fn settled(f: &Function, wanted: &[bool], zeros: &[bool]) -> Function {
             *result = linear.or_zero(&mut b, *result);
         }
     }
-    let mut new = b.finish(results);
-    new.rule.clone_from(&f.rule);
-    new
+    b.finish(results).with_rule_of(f)
 }
 
 fn with_settled_bodies(structure: &Structure, zeros: &[bool]) -> Structure {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::build::Builder;
 use crate::build_arrays::Copied;
 use crate::function::{Function, Param, Value};
+use crate::library;
 use crate::op::Op;
 use crate::structure::Structure;
 use crate::types::{Dim, Type};
@@ -47,6 +48,12 @@ impl Function {
     /// ```
     #[must_use]
     pub fn specialised(&self, sizes: &[(&'static str, Dim)]) -> Function {
+        if let Some(origin) = &self.library {
+            let types: Vec<Type> = origin.types.iter().map(|t| ty(*t, sizes)).collect();
+            if let Ok(function) = library::function(self.name(), &types) {
+                return function;
+            }
+        }
         let mut b = Builder::new(self.name());
         let args: Vec<Value> = self
             .params()
@@ -78,7 +85,7 @@ impl Function {
         };
         let Ok(results) = self.write_into(&mut b, &args, change);
         let mut new = b.finish(results);
-        new.rule = self.rule.as_ref().map(|rule| Arc::new(rule.specialised(sizes)));
+        new.rule = self.rule().map(|rule| Arc::new(rule.specialised(sizes)));
         new
     }
 

@@ -180,10 +180,12 @@ impl Rewriter<'_> {
                         targets[k] = true;
                     }
                 }
-                other.with_bodies(|body| {
-                    let (ranges, targets) = (ranges.clone(), targets.clone());
-                    Arc::new(rewrite(body, self.tally, ranges, targets, self.strict))
-                })
+                other
+                    .with_bodies(|body| {
+                        let (ranges, targets) = (ranges.clone(), targets.clone());
+                        Arc::new(rewrite(body, self.tally, ranges, targets, self.strict))
+                    })
+                    .settled()
             }
         };
         match self.kernel(b, &inner, operands) {

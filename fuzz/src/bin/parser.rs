@@ -148,7 +148,7 @@ fn changed(rng: &mut Rng, corpus: &[String]) -> String {
 fn is_small(f: &Function) -> bool {
     f.values().all(|v| {
         let own = match f.op(v) {
-            Op::Integer(c) => c.abs() < 1000,
+            Op::Integer(c) => c.unsigned_abs() < 1000,
             _ => f.ty(v) == Type::PARTS || f.ty(v).len().is_none_or(|len| len < 10_000),
         };
         let bodies = f.structure(v).is_none_or(|s| {

@@ -49,10 +49,14 @@ pub fn explain(f: &Function, x: &[f64]) -> Result<String, RunError> {
         notes.insert(*head, given.join(", "));
     }
     let written: Vec<String> = results.iter().map(|x| format!("{x:?}")).collect();
-    let last = walk.listing.lines.len().saturating_sub(2);
+    let last = walk.listing.own_lines.saturating_sub(2);
     notes.insert(last, abridged(&written, written.len() == 1));
     let mut text = String::new();
     for (k, line) in walk.listing.lines.iter().enumerate() {
+        // What the library does is told, but is no part of the program.
+        if k >= walk.listing.own_lines {
+            text.push_str("// ");
+        }
         text.push_str(line);
         if let Some(note) = notes.get(&k).filter(|note| !note.is_empty()) {
             let width = line.chars().count();

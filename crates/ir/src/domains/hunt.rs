@@ -33,7 +33,7 @@ impl Hunted {
 pub struct Found {
     /// The operation as it is printed.
     pub operation: String,
-    /// Its line in the printed program, from 1.
+    /// Its line in the printed program, from 1; behind its end, if it is in a function of the library.
     pub line: usize,
     /// The bodies it was run in, the outermost first: points of kernels, rounds of loops.
     pub within: Vec<Within>,
