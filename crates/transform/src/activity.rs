@@ -13,6 +13,7 @@ use crate::error::TransformError;
 use crate::expand::{Expansion, float_element, write};
 use crate::linearize::Tangent;
 use crate::lower::lower;
+use crate::rewrite::by_its_rule;
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +85,7 @@ fn round(f: &Function, analysis: Analysis) -> Result<Function, TransformError> {
 
 /// Which results of a function depend on which of its parameters, as far as derivatives go.
 fn dependence(f: &Function) -> Result<Vec<Vec<bool>>, TransformError> {
-    let f = &lower(f)?;
+    let f = &by_its_rule(lower(f)?);
     let element = float_element(f)?;
     let mut of_result = vec![vec![false; f.params().len()]; f.results().len()];
     for k in (0..f.params().len()).filter(|k| f.params()[*k].ty.is_float()) {

@@ -334,7 +334,7 @@ pub(crate) fn point(b: &mut Builder, number: Value, dims: &[Dim]) -> Vec<Value> 
             indices.push(rest);
             break;
         }
-        let size = b.integer(if let Dim::Size(n) = dim { *n as i64 } else { 1 });
+        let size = size(b, *dim);
         indices.push(b.integral(Integral::Rem, rest, size));
         rest = b.integral(Integral::Div, rest, size);
     }
@@ -344,9 +344,10 @@ pub(crate) fn point(b: &mut Builder, number: Value, dims: &[Dim]) -> Vec<Value> 
 
 /// A product over a domain as a loop, and how often it goes round.
 fn product(b: &mut Builder, dims: &[Dim], body: &Function) -> (Structure, Value) {
-    let points = dims.iter().fold(1usize, |all, dim| match dim {
-        Dim::Size(n) => all.saturating_mul(*n),
-        _ => 0,
+    let one = b.integer(1);
+    let points = dims.iter().fold(one, |all, dim| {
+        let size = size(b, *dim);
+        b.integral(Integral::Mul, all, size)
     });
     let mut inner = Builder::new("");
     let index = inner.param("i", Type::I64);
@@ -358,5 +359,17 @@ fn product(b: &mut Builder, dims: &[Dim], body: &Function) -> (Structure, Value)
     let factor = inner.inline(body, &args)[0];
     let next = inner.elementary(Opcode::Mul, 0, &[so_far, factor]);
     let looped = Structure::For { carries: 1, body: Arc::new(inner.finish(vec![next])) };
-    (looped, b.integer(points as i64))
+    (looped, points)
+}
+
+/// How many points a dimension has; one that has a name is counted.
+fn size(b: &mut Builder, dim: Dim) -> Value {
+    if let Dim::Size(n) = dim {
+        return b.integer(n as i64);
+    }
+    let mut body = Builder::new("");
+    body.indices(1);
+    let one = body.integer(1);
+    let body = Arc::new(body.finish(vec![one]));
+    b.structure(Structure::Red { dims: vec![dim], reducer: Reducer::Sum, body }, &[])[0]
 }

@@ -8,7 +8,7 @@ use crate::error::TransformError;
 use crate::expand::{Along, Expansion, Moved, float_element, nonzero, write};
 use crate::linearize::{by_result, fitting};
 use crate::lower::lower;
-use crate::rewrite::{ordinary, zeros_like};
+use crate::rewrite::{by_its_rule, ordinary, zeros_like};
 
 /// The function on Taylor series: for each number or array of numbers among its parameters the coefficients up
 /// to an order (`%x`, `%x.1`, `%x.2`, …), and for each among its results the same.
@@ -29,7 +29,7 @@ use crate::rewrite::{ordinary, zeros_like};
 /// # Errors
 /// An order that is not written down, a function that is not well formed or mixes singles and doubles.
 pub fn jet(f: &Function, order: usize) -> Result<Function, TransformError> {
-    let f = &ordinary(&lower(f)?);
+    let f = &ordinary(&by_its_rule(lower(f)?));
     f.verify()?;
     let series = Series::new(order, float_element(f)?)?;
     expanded(f, &series, "jet")

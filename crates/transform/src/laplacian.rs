@@ -9,7 +9,7 @@ use crate::expand::{Along, Expansion, Moved, float_element, nonzero, write};
 use crate::jet::{Series, expanded};
 use crate::linearize::{by_result, fitting};
 use crate::lower::lower;
-use crate::rewrite::{ordinary, zeros_like};
+use crate::rewrite::{by_its_rule, ordinary, zeros_like};
 
 /// The most directions that go through a function together.
 const MOST: usize = 32;
@@ -33,7 +33,7 @@ const MOST: usize = 32;
 /// # Errors
 /// No direction or more than 32, a function that is not well formed or mixes singles and doubles.
 pub fn collapsed(f: &Function, directions: usize) -> Result<Function, TransformError> {
-    let f = &ordinary(&lower(f)?);
+    let f = &ordinary(&by_its_rule(lower(f)?));
     f.verify()?;
     if !(1..=MOST).contains(&directions) {
         let function = f.name().to_string();
@@ -59,7 +59,7 @@ pub fn collapsed(f: &Function, directions: usize) -> Result<Function, TransformE
 /// # Errors
 /// Dimensions without sizes, a function that is not well formed or mixes singles and doubles.
 pub fn laplacian(f: &Function) -> Result<Function, TransformError> {
-    let f = &ordinary(&lower(f)?);
+    let f = &ordinary(&by_its_rule(lower(f)?));
     f.verify()?;
     let element = float_element(f)?;
     let mut b = Builder::new(format!("{}.lap", f.name()));

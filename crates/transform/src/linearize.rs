@@ -8,7 +8,7 @@ use smallvec::smallvec;
 use crate::error::TransformError;
 use crate::expand::{Along, Expansion, Moved, float_element, write};
 use crate::lower::lower;
-use crate::rewrite::{check_rule, ordinary, zeros_like};
+use crate::rewrite::{by_its_rule, check_rule, ordinary, zeros_like};
 
 /// The function with a tangent for every number among its parameters (linear parameters, behind the
 /// others), and the tangents of its numbers behind its results.
@@ -50,7 +50,7 @@ pub fn linearize_to(
 
 /// [`linearize`] with tangents of the parameters that are marked.
 pub(crate) fn linearize_some(f: &Function, moves: &[bool]) -> Result<Function, TransformError> {
-    let f = &lower(f)?;
+    let f = &by_its_rule(lower(f)?);
     f.verify()?;
     let element = float_element(f)?;
     // What was linear is an ordinary value now: only the newest tangents are linear.

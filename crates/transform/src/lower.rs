@@ -9,7 +9,7 @@ use crate::expand::{Expansion, float_element, write};
 use crate::jacobian::{hessian_to, jacobian_to};
 use crate::jet::Series;
 use crate::linearize::linearize_some;
-use crate::rewrite::ordinary;
+use crate::rewrite::{by_its_rule, ordinary};
 use crate::transpose::transpose;
 
 /// The function with all derivative operations (`fwd`, `rev`, `jac`, `hess`, `jet`) written out, in its bodies and
@@ -145,7 +145,7 @@ fn series(
     order: usize,
     operands: &[Value],
 ) -> Result<Vec<Value>, TransformError> {
-    let f = &ordinary(&derive.function);
+    let f = &ordinary(&by_its_rule((*derive.function).clone()));
     let series = Series::new(order, float_element(f)?)?;
     let mut rest = operands.iter().copied();
     let (mut args, mut along) = (Vec::new(), Vec::new());

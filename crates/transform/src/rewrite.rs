@@ -25,6 +25,17 @@ pub(crate) fn check_rule(rule: &Function, k: usize) -> Result<(), TransformError
     Ok(())
 }
 
+/// The function as a call of it, if it has a derivative of its own: then that is taken.
+pub(crate) fn by_its_rule(f: Function) -> Function {
+    if f.rule().is_none() {
+        return f;
+    }
+    let mut b = Builder::new(f.name());
+    let args = b.params_of(f.params());
+    let results = b.structure(Structure::Call { function: Arc::new(f) }, &args);
+    b.finish(results)
+}
+
 /// Zeros of a type. Of an array whose size is not known before, as many as a loop of these rounds stacks.
 pub(crate) fn zeros(
     b: &mut Builder,

@@ -493,3 +493,33 @@ fn forward_and_reverse_stop_together() {
     let at = [1.0, 2.0, 3.0, 0.5, -0.5, 1.5];
     assert_eq!(twice.run(&at).unwrap(), f.run(&at).unwrap());
 }
+
+/// Derivatives of products and largest elements over dimensions with names, given sizes afterwards.
+#[test]
+fn reductions_over_named_dimensions_are_differentiated() {
+    let sizes = [("n", Dim::Size(2)), ("k", Dim::Size(3))];
+    let x = [2.0, -3.0, 4.0, 1.5, -0.5, 3.0];
+    for reducer in ["prod", "max", "min", "sum"] {
+        let f = parse(&format!(
+            "fn @f<n, k>(%x: [n, k]f64) -> f64 {{
+               %p = red {reducer} (%i < n, %j < k) {{ %e = ld %x[%i, %j] %q = mul %e, %e yield %q }}
+               ret %p }}"
+        ))
+        .unwrap();
+        let early = gradient(&f.specialised(&sizes)).unwrap().run(&x).unwrap();
+        let late = gradient(&f).unwrap();
+        reads_back(0, &late);
+        assert_eq!(late.specialised(&sizes).run(&x).unwrap(), early, "{reducer}\n{late}");
+        let h = 1e-6;
+        for k in 0..x.len() {
+            let at = |d: f64| {
+                let mut y = x;
+                y[k] += d;
+                f.specialised(&sizes).run(&y).unwrap()[0]
+            };
+            let difference = (at(h) - at(-h)) / (2.0 * h);
+            let near = (early[1 + k] - difference).abs() <= 1e-5 * (1.0 + difference.abs());
+            assert!(near, "{reducer} {k}: {early:?} {difference}");
+        }
+    }
+}
