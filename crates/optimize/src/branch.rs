@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Function, Op, Structure, Type, Value};
 
-use crate::hoist::take_out;
+use crate::hoist::{is_made_in_place, take_out};
 use crate::stats::Tally;
 use crate::visit::{Site, copy_into, rebuild, same_outside, with_params};
 
@@ -129,8 +129,7 @@ fn common(b: &mut Builder, site: &Site<'_>, yes: &Function, no: &Function) -> Op
             if !needed[value.index()] || f.op(value).is_leaf() {
                 continue;
             }
-            let stays = matches!(f.op(value), Op::Fill | Op::Extent(_) | Op::Structure(_));
-            if common[value.index()] && !stays {
+            if common[value.index()] && !is_made_in_place(f, value) {
                 found.push(value);
             } else {
                 f.operands(value).for_each(|v| needed[v.index()] = true);

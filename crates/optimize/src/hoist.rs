@@ -72,10 +72,7 @@ fn frontier(body: &Function, outer: &[bool]) -> Vec<Value> {
         if !needed[value.index()] || body.op(value).is_leaf() {
             continue;
         }
-        // Arrays of one value are made where they are needed: there they can be written to.
-        let stays = !outer[value.index()]
-            || matches!(body.op(value), Op::Fill | Op::Extent(_) | Op::Structure(_));
-        if stays {
+        if !outer[value.index()] || is_made_in_place(body, value) {
             body.operands(value).for_each(|v| needed[v.index()] = true);
         } else {
             found.push(value);
@@ -83,6 +80,12 @@ fn frontier(body: &Function, outer: &[bool]) -> Vec<Value> {
     }
     found.reverse();
     found
+}
+
+/// Whether a value is made where it is needed. Arrays of one value are: there they can be written to, and zeros are
+/// seen to be zeros, as something linear may have to be.
+pub(crate) fn is_made_in_place(body: &Function, value: Value) -> bool {
+    matches!(body.op(value), Op::Fill | Op::Extent(_) | Op::Structure(_)) || body.is_zero(value)
 }
 
 /// The operation with some values of its bodies as captures, computed before it.
