@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use cotangent_ops::Opcode;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::build::Builder;
@@ -191,7 +192,12 @@ impl<'t> Parser<'t> {
         match &mut op {
             Op::Elementary(code, parameter) if takes_parameter(*code) => {
                 self.reader.sign('{')?;
+                let (_, span) = self.reader.next_kept()?;
                 *parameter = self.integer()?;
+                if *code != Opcode::Powi && *parameter < 0 {
+                    let message = format!("`{word}` has an order from 0 on, not {parameter}");
+                    return Err(self.error(span, message));
+                }
                 self.reader.sign('}')?;
             }
             Op::Extent(k) => {

@@ -165,7 +165,7 @@ fn rotate<T: Elementary>(x: &[T], sign: f64, f: &mut [T], g: &mut [T]) {
 
 /// The k-th derivative of a function whose derivatives are members of one family.
 fn derivative<T: Elementary>(op: Opcode, parameter: i32, k: usize, x: T) -> T {
-    let order = parameter as u32 + k as u32;
+    let order = (parameter as u32).saturating_add(k as u32);
     match op {
         Opcode::Sinc | Opcode::SincDerivative => x.sinc_derivative(order),
         _ => x.polygamma(order),
