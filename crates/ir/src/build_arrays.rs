@@ -284,7 +284,7 @@ impl Builder {
         let constant = |k: usize| self.function.op(captures[k]).is_constant() || zero(k);
         // The first capture of the same value stands for all.
         let mut first_of: FxHashMap<Value, usize> = FxHashMap::default();
-        for k in &order {
+        for k in order.iter().filter(|k| !constant(**k)) {
             first_of.entry(captures[*k]).or_insert(*k);
         }
         let first = |k: usize| first_of.get(&captures[k]).copied();
