@@ -234,6 +234,17 @@ fn a_program_is_shown_differentiated_and_run() {
     let second = cotangent(&["diff", path, "--mode", "fwd", "--order", "2", "--json"]);
     let second: serde_json::Value = serde_json::from_slice(&second.stdout).expect("JSON");
     assert_eq!((&second["params"], &second["results"]), (&8.into(), &4.into()));
+    // Laplacians at two points: −(x² + y²) sin(x y).
+    let many = cotangent(&["diff", path, "--mode", "lap", "--batch", "2"]);
+    let many = file("many.ct", &text(&many.stdout));
+    let many = many.to_str().expect("UTF-8");
+    let out = cotangent(&["run", many, "--input", "x=1,2", "--input", "y=1,0", "--json"]);
+    let results: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let found = results["results"][1].as_array().expect("a list");
+    let expected = [-2.0 * 1f64.sin(), 0.0];
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found.as_f64().expect("a number") - expected).abs() < 1e-12, "{results}");
+    }
 }
 
 #[test]
@@ -255,7 +266,9 @@ fn what_is_wrong_with_a_program_is_drawn_with_its_place() {
             "has no parameter %z",
         ),
         (vec!["diff", good, "--wrt", "q"], "it has x, y"),
-        (vec!["diff", good, "--order", "0"], "0 is not in 1..=8"),
+        (vec!["diff", good, "--order", "0"], "0 is not in 1..=64"),
+        (vec!["diff", good, "--order", "9"], "taken 8 times at most"),
+        (vec!["diff", good, "--mode", "lap", "--wrt", "x"], "by all numbers"),
         (vec!["show", "nowhere.ct"], "could not be read"),
     ] {
         let out = cotangent(&arguments);
