@@ -5,7 +5,7 @@ use cotangent_ops::{Apply, Comparison, Opcode};
 
 use crate::build::Builder;
 use crate::function::{Function, Value};
-use crate::op::{Integral, Op};
+use crate::op::{Integral, Op, squared};
 use crate::ranges::{Range, arithmetic};
 use crate::structure::{Reducer, Structure};
 use crate::table::Entries;
@@ -176,6 +176,8 @@ impl Function {
             Op::Integer(c) => Fact { range: Some((c, c)), ..plain },
             Op::Table(_) => self.of_table(value),
             Op::Elementary(code, parameter) => {
+                let same = args.len() == 2 && self.operand(value, 0) == self.operand(value, 1);
+                let (code, parameter) = squared(code, parameter, same);
                 let of = |k: usize| args.get(k).map_or(Interval::ALL, |a| a.bounds);
                 let bounds = code.visit(parameter, Apply([of(0), of(1), of(2)]));
                 let bounded = bounds.low().is_finite() && bounds.high().is_finite();

@@ -266,6 +266,14 @@ pub fn takes_parameter(code: Opcode) -> bool {
     matches!(code, Opcode::Powi | Opcode::Polygamma | Opcode::SincDerivative)
 }
 
+/// The operation on bounds: a number times itself is a square, which is narrower than a product of two numbers.
+pub(crate) fn squared(code: Opcode, parameter: i32, with_itself: bool) -> (Opcode, i32) {
+    match code {
+        Opcode::Mul if with_itself => (Opcode::Powi, 2),
+        _ => (code, parameter),
+    }
+}
+
 /// An operation in the arena: what it does in 8 bits, its type in 24, and three words: operands, or the bits
 /// of a constant, or where the operands stand in the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use cotangent_ops::{Apply, Opcode};
 use crate::domains::inverse::{binary, is_strict, set, unary};
 use crate::domains::unroll::{UnrollError, unrolled};
 use crate::function::{Function, Value};
-use crate::op::Op;
+use crate::op::{Op, squared};
 
 /// A sweep must make some side narrower by this part of it to be followed by another.
 const IMPROVEMENT: f64 = 0.01;
@@ -153,7 +153,7 @@ impl Contractor {
                 Op::Constant(bits) => cotangent_ops::Elementary::constant(f64::from_bits(bits)),
                 Op::Rounded(bits) => cotangent_ops::Elementary::rounded(f64::from_bits(bits)),
                 Op::Elementary(code, parameter) => {
-                    let (code, parameter) = squared(code, parameter, a, b);
+                    let (code, parameter) = squared(code, parameter, a == b);
                     code.visit(parameter, Apply([bounds[a], bounds[b], bounds[c]]))
                 }
                 Op::Select => cotangent_ops::Elementary::select(masks[a], bounds[b], bounds[c]),
@@ -201,7 +201,7 @@ impl Contractor {
                     continue;
                 }
                 Op::Elementary(code, parameter) => {
-                    let (code, parameter) = squared(code, parameter, a, b);
+                    let (code, parameter) = squared(code, parameter, a == b);
                     let strict = is_strict(code, parameter);
                     let arity = code.info().arity;
                     // Where an operand may be undefined and the result is not, nothing follows.
@@ -269,13 +269,5 @@ fn gain(old: Interval, new: Interval) -> bool {
                 || old.high().is_infinite() != new.high().is_infinite()
         }
         _ => b < a * (1.0 - IMPROVEMENT),
-    }
-}
-
-/// The operation; a number times itself is a square, which is narrower than a product of two numbers.
-fn squared(code: Opcode, parameter: i32, a: usize, b: usize) -> (Opcode, i32) {
-    match code {
-        Opcode::Mul if a == b => (Opcode::Powi, 2),
-        _ => (code, parameter),
     }
 }
