@@ -23,6 +23,8 @@ fn random(seed: u64) -> Function {
                 let code = Opcode::ALL[rng.usize(..Opcode::ALL.len())];
                 let parameter =
                     if cotangent_ir::takes_parameter(code) { rng.i32(-3..4) } else { 0 };
+                // Exponents may be negative, orders of derivatives not.
+                let parameter = if code == Opcode::Powi { parameter } else { parameter.abs() };
                 numbers.push(b.elementary(code, parameter, &[x, y, z][..code.info().arity]));
             }
             5 => {
