@@ -1,0 +1,167 @@
+//! Memory of arrays: blocks that are counted, in places that are used again.
+
+use super::value::{Array, Base, Target, Val};
+use super::{Emitter, Frame, Lanes};
+use cotangent_ir::{Type, Value};
+
+/// Blocks begin at whole cache lines.
+const LINE: usize = 64;
+
+#[derive(Default)]
+pub(super) struct Arena {
+    blocks: Vec<Block>,
+    /// Free places: where, and how many bytes, by where.
+    free: Vec<(usize, usize)>,
+    end: usize,
+}
+
+struct Block {
+    at: usize,
+    bytes: usize,
+    references: usize,
+    /// Blocks of loops stay while the text of the loop is written, whoever uses them.
+    pinned: bool,
+}
+
+impl Arena {
+    /// Bytes in all.
+    pub(super) fn size(&self) -> usize {
+        self.end
+    }
+
+    fn allocate(&mut self, bytes: usize) -> usize {
+        let bytes = bytes.next_multiple_of(LINE).max(LINE);
+        // The first that is large enough.
+        let place = self.free.iter().position(|(_, free)| *free >= bytes);
+        let at = match place {
+            Some(k) => {
+                let (at, free) = self.free[k];
+                match free == bytes {
+                    true => drop(self.free.remove(k)),
+                    false => self.free[k] = (at + bytes, free - bytes),
+                }
+                at
+            }
+            None => {
+                // What is free at the end grows.
+                let at = match self.free.last() {
+                    Some((at, free)) if at + free == self.end => {
+                        let at = *at;
+                        self.free.pop();
+                        at
+                    }
+                    _ => self.end,
+                };
+                self.end = at + bytes;
+                at
+            }
+        };
+        self.blocks.push(Block { at, bytes, references: 1, pinned: false });
+        self.blocks.len() - 1
+    }
+
+    fn give_back(&mut self, block: usize) {
+        let (at, bytes) = (self.blocks[block].at, self.blocks[block].bytes);
+        let k = self.free.partition_point(|(place, _)| *place < at);
+        self.free.insert(k, (at, bytes));
+        if k + 1 < self.free.len() && self.free[k].0 + self.free[k].1 == self.free[k + 1].0 {
+            self.free[k].1 += self.free.remove(k + 1).1;
+        }
+        if k > 0 && self.free[k - 1].0 + self.free[k - 1].1 == self.free[k].0 {
+            self.free[k - 1].1 += self.free.remove(k).1;
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// Room for an array; of one for each lane, if it varies.
+    pub(super) fn allocate(&mut self, ty: Type, len: usize, varies: bool, width: usize) -> Array {
+        let lanes = if varies { width } else { 1 };
+        let block = self.arena.allocate(len * lanes * ty.element().bytes());
+        let base = Base::Arena(self.arena.blocks[block].at);
+        Array { base, ty, len, varies, block: Some(block) }
+    }
+
+    /// Room for a value: where it is asked to be, if that is free.
+    pub(super) fn allocate_for(
+        &mut self,
+        frame: &Frame<'_>,
+        value: Value,
+        (ty, len): (Type, usize),
+        cx: &Lanes,
+        varies: bool,
+    ) -> Array {
+        if let Some(dest) = frame.dests.get(&value)
+            && let Some(block) = dest.block
+            && self.arena.blocks[block].references == 0
+        {
+            self.arena.blocks[block].references = 1;
+            return Array { ty, ..dest.clone() };
+        }
+        self.allocate(ty, len, varies, cx.width)
+    }
+
+    /// Memory that is somebody else's, such as that of a result.
+    pub(super) fn outside(&mut self, base: Base, ty: Type, len: usize) -> Array {
+        self.arena.blocks.push(Block { at: 0, bytes: 0, references: 0, pinned: true });
+        let block = Some(self.arena.blocks.len() - 1);
+        Array { base, ty, len, varies: false, block }
+    }
+
+    /// Whether it stands in such memory.
+    pub(super) fn is_outside(&self, array: &Array) -> bool {
+        array.block.is_some_and(|block| self.arena.blocks[block].bytes == 0)
+    }
+
+    fn block(val: &Val) -> Option<usize> {
+        match val {
+            Val::Array(array) | Val::Target(Target::Shared(array) | Target::Own(array)) => {
+                array.block
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn retain(&mut self, val: &Val) {
+        if let Some(block) = Self::block(val) {
+            self.arena.blocks[block].references += 1;
+        }
+    }
+
+    pub(super) fn release(&mut self, val: Val) {
+        if let Some(block) = Self::block(&val) {
+            let entry = &mut self.arena.blocks[block];
+            entry.references -= 1;
+            if entry.references == 0 && !entry.pinned {
+                self.arena.give_back(block);
+            }
+        }
+    }
+
+    /// Whether only one value has this memory.
+    pub(super) fn is_alone(&self, array: &Array) -> bool {
+        array.block.is_some_and(|block| self.arena.blocks[block].references == 1)
+    }
+
+    /// Keeps a block from being used otherwise while the text of a loop is written.
+    pub(super) fn pin(&mut self, array: &Array) {
+        if let Some(block) = array.block {
+            self.arena.blocks[block].pinned = true;
+        }
+    }
+
+    /// Whoever is given it next has it alone.
+    pub(super) fn hand_over(&mut self, array: &Array) {
+        if let Some(block) = array.block {
+            self.arena.blocks[block].references = 1;
+        }
+    }
+
+    /// The block is one like others again, held by nobody but the caller.
+    pub(super) fn unpin(&mut self, array: &Array) {
+        if let Some(block) = array.block {
+            let entry = &mut self.arena.blocks[block];
+            (entry.pinned, entry.references) = (false, 1);
+        }
+    }
+}

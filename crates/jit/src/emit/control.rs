@@ -1,0 +1,520 @@
+//! Loops and branches. Lanes that go different ways go both, each where it counts.
+
+use cotangent_ir::ranges::of_body;
+use cotangent_ir::{Element, Function, Integral, Op, Type, Value};
+use cotangent_ops::Comparison;
+
+use super::classify::{Class, body_args, carried, classes};
+use super::value::{Array, Val};
+use super::{Emitter, Failure, Frame, Lanes, ROUNDS, Result, internal, llvm_type};
+
+/// What a loop carries.
+enum Carry {
+    /// A number, integer or truth value on the stack.
+    Slot { place: String, element: Element, many: bool },
+    /// An array where it stands.
+    Memory(Array),
+    /// A target of an accumulation around the loop.
+    Target(Val),
+}
+
+impl Emitter<'_> {
+    /// Makes the carries of a loop ready.
+    fn carries(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        operands: &[Value],
+        classes: &[Class],
+        cx: &Lanes,
+    ) -> Result<Vec<Carry>> {
+        let mut carries = Vec::with_capacity(operands.len());
+        for (operand, class) in operands.iter().zip(classes) {
+            let (val, ty) = (frame.get(*operand)?.clone(), frame.f.ty(*operand));
+            let many = cx.width > 1 && *class != Class::One;
+            carries.push(match val {
+                Val::Target(_) => Carry::Target(val),
+                Val::Array(array) => {
+                    let alone = Self::dies(frame, *operand, value)
+                        && self.is_alone(&array)
+                        && array.varies == many;
+                    let here = match alone {
+                        true => {
+                            // The loop has it from now on.
+                            frame.values[operand.index()] = None;
+                            array
+                        }
+                        false => {
+                            let to = self.allocate(array.ty, array.len, many, cx.width);
+                            self.copy(&array, &to, &Lanes { mask: None, ..cx.clone() });
+                            to
+                        }
+                    };
+                    self.pin(&here);
+                    Carry::Memory(here)
+                }
+                scalar => {
+                    let (place, element) = (String::new(), ty.element());
+                    let carry = Carry::Slot { place, element, many };
+                    self.started(carry, &scalar, cx)
+                }
+            });
+        }
+        Ok(carries)
+    }
+
+    fn started(&mut self, carry: Carry, val: &Val, cx: &Lanes) -> Carry {
+        let Carry::Slot { element, many, .. } = carry else { return carry };
+        let lanes = Lanes { width: if many { cx.width } else { 1 }, mask: None };
+        let ty = llvm_type(element, lanes.width);
+        let place = self.slot(&ty);
+        let x = self.many(val, element, &lanes);
+        self.line(format_args!("store {ty} {x}, ptr {place}"));
+        Carry::Slot { place, element, many }
+    }
+
+    /// The carries as they are now: arguments of a body.
+    fn current(&mut self, carries: &[Carry], cx: &Lanes, moves: bool) -> Vec<Val> {
+        let mut vals = Vec::with_capacity(carries.len());
+        for carry in carries {
+            vals.push(match carry {
+                Carry::Slot { place, element, many } => {
+                    let ty = llvm_type(*element, if *many { cx.width } else { 1 });
+                    let x = self.op(format_args!("load {ty}, ptr {place}"));
+                    if *many { Val::Many(x) } else { Val::One(x) }
+                }
+                Carry::Memory(array) => {
+                    let val = Val::Array(array.clone());
+                    match moves {
+                        // The body has it to itself.
+                        true => self.hand_over(array),
+                        false => self.retain(&val),
+                    }
+                    val
+                }
+                Carry::Target(val) => {
+                    self.retain(val);
+                    val.clone()
+                }
+            });
+        }
+        vals
+    }
+
+    /// The carries of the next round, in the lanes that count.
+    fn next(&mut self, carries: &[Carry], results: Vec<Val>, cx: &Lanes) -> Result<()> {
+        // A result that stands where another carry does is saved first.
+        let mut saved: Vec<Val> = Vec::with_capacity(results.len());
+        let bases: Vec<Option<&Array>> = carries
+            .iter()
+            .map(|c| if let Carry::Memory(array) = c { Some(array) } else { None })
+            .collect();
+        for (k, result) in results.into_iter().enumerate() {
+            let crosses = match &result {
+                Val::Array(array) => bases.iter().enumerate().any(|(j, base)| {
+                    j != k
+                        && base
+                            .is_some_and(|base| base.block.is_some() && base.block == array.block)
+                }),
+                _ => false,
+            };
+            saved.push(match (&result, crosses) {
+                (Val::Array(array), true) => {
+                    let to = self.allocate(array.ty, array.len, array.varies, cx.width);
+                    self.copy(array, &to, &Lanes { mask: None, ..cx.clone() });
+                    self.release(result);
+                    Val::Array(to)
+                }
+                _ => result,
+            });
+        }
+        for (carry, result) in carries.iter().zip(saved) {
+            match (carry, &result) {
+                (Carry::Target(val), result) => {
+                    if val != result {
+                        return Err(internal("a target that became another"));
+                    }
+                }
+                (Carry::Memory(array), Val::Array(new)) => {
+                    if new.base != array.base {
+                        self.copy(new, array, cx);
+                    }
+                }
+                (Carry::Slot { place, element, many }, result) => {
+                    let lanes = Lanes { width: if *many { cx.width } else { 1 }, mask: None };
+                    let ty = llvm_type(*element, lanes.width);
+                    if !many && !matches!(result, Val::One(_)) {
+                        return Err(internal("a carry that differs from lane to lane"));
+                    }
+                    let mut x = self.many(result, *element, &lanes);
+                    if *many && let Some(mask) = cx.mask.clone() {
+                        let before = self.op(format_args!("load {ty}, ptr {place}"));
+                        let masks = llvm_type(Element::Bool, cx.width);
+                        x = self.op(format_args!("select {masks} {mask}, {ty} {x}, {ty} {before}"));
+                    }
+                    self.line(format_args!("store {ty} {x}, ptr {place}"));
+                }
+                _ => return Err(internal("a carry of another kind")),
+            }
+            self.release(result);
+        }
+        Ok(())
+    }
+
+    /// The carries after the last round.
+    fn last(&mut self, carries: Vec<Carry>, cx: &Lanes) -> Vec<Val> {
+        carries
+            .into_iter()
+            .map(|carry| match carry {
+                Carry::Memory(array) => {
+                    self.unpin(&array);
+                    Val::Array(array)
+                }
+                other => self.current(&[other], cx, false).remove(0),
+            })
+            .collect()
+    }
+
+    pub(super) fn for_loop(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        count: usize,
+        body: &Function,
+        operands: &[Value],
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        let f = frame.f;
+        let Some(structure) = f.structure(value) else { return Err(internal("no loop")) };
+        let mut bound = frame.get(operands[0])?.clone();
+        let element = f.ty(operands[0]).element();
+        if element != Element::I64 {
+            bound = self.pointwise(Op::Cast, &[bound], &[element], Element::I64, cx)?;
+        }
+        let mut given = Vec::with_capacity(operands.len());
+        for operand in operands {
+            given.push(Class::of(frame.get(*operand)?));
+        }
+        let mut args = carried(structure, body, count, &given);
+        let uniform = matches!(bound, Val::One(_));
+        if !uniform {
+            args[1..=count].fill(Class::Many);
+        }
+        let found = classes(body, &args);
+        // Stacks.
+        let types = structure.part_types(f.stack_dim(value));
+        let parts = frame.parts_of(value, types.len());
+        let mut stacks: Vec<Option<Array>> = Vec::new();
+        for (k, ty) in types.iter().enumerate().skip(count) {
+            let class = found[body.results()[k].index()];
+            let many = cx.width > 1 && (class != Class::One || !uniform);
+            stacks.push(match parts[k] {
+                None => None,
+                Some(part) => {
+                    let len = self.known(*ty)?;
+                    let stack = self.allocate_for(frame, part, (*ty, len), cx, many);
+                    if !uniform {
+                        // Lanes that are done leave zeros.
+                        let zero = if ty.is_float() {
+                            super::value::number(0.0, ty.element())
+                        } else {
+                            "0".into()
+                        };
+                        self.fill(&stack, &Val::One(zero), &Lanes { mask: None, ..cx.clone() })?;
+                    }
+                    Some(stack)
+                }
+            });
+        }
+        let carries = self.carries(frame, value, &operands[1..=count], &args[1..=count], cx)?;
+        let mut captures = Vec::new();
+        for operand in &operands[1 + count..] {
+            captures.push(frame.get(*operand)?.clone());
+        }
+        let ranges = of_body(f, structure, operands, &frame.ranges, body.params().len());
+        let end = match &bound {
+            Val::One(end) => end.clone(),
+            many => {
+                let x = self.many(many, Element::I64, cx);
+                let (ty, name) = (
+                    llvm_type(Element::I64, cx.width),
+                    format!("llvm.vector.reduce.smax.v{}i64", cx.width),
+                );
+                // Lanes that do not count go no round.
+                let x = match cx.mask.clone() {
+                    None => x,
+                    Some(mask) => {
+                        let masks = llvm_type(Element::Bool, cx.width);
+                        self.op(format_args!(
+                            "select {masks} {mask}, {ty} {x}, {ty} zeroinitializer"
+                        ))
+                    }
+                };
+                self.call("i64", &name, &[(&ty, &x)])
+            }
+        };
+        let round = |e: &mut Self, i: &Val| -> Result<()> {
+            let mut inner = cx.clone();
+            if !uniform {
+                let op = Op::Compare(Comparison::Less);
+                let integers = [Element::I64, Element::I64];
+                let going =
+                    e.pointwise(op, &[i.clone(), bound.clone()], &integers, Element::Bool, cx)?;
+                let going = e.many(&going, Element::Bool, cx);
+                inner.mask = Some(e.masked(&going, cx));
+            }
+            let mut args = vec![i.clone()];
+            args.extend(e.current(&carries, cx, true));
+            for val in &captures {
+                e.retain(val);
+                args.push(val.clone());
+            }
+            let mut ranges = ranges.clone();
+            if let Some(c) = i.known() {
+                ranges[0] = Some((c, c));
+            }
+            let mut results = e.body(body, args, &inner, ranges, &[])?;
+            let stacked = results.split_off(count);
+            for (result, stack) in stacked.into_iter().zip(&stacks) {
+                if let Some(stack) = stack {
+                    let len = if let Val::Array(array) = &result { array.len } else { 1 };
+                    let row =
+                        e.integral(Integral::Mul, i, &Val::int(len as i64), Element::I64, &inner);
+                    e.each(len, |e, k| {
+                        let at = e.integral(Integral::Add, &row, k, Element::I64, &inner);
+                        let x = e.element_of(&result, k, &inner);
+                        e.store(stack, &at, &x, &inner);
+                        Ok(())
+                    })?;
+                }
+                e.release(result);
+            }
+            e.next(&carries, results, &inner)
+        };
+        match end.parse::<i64>() {
+            Ok(n) if n <= 1 || n as usize * body.operations().max(1) <= 64 => {
+                for i in 0..n.max(0) {
+                    round(self, &Val::int(i))?;
+                }
+            }
+            _ => self.count("0", &end, 1, |e, i| round(e, &Val::One(i.to_string())))?,
+        }
+        let mut parts = self.last(carries, cx);
+        parts.extend(stacks.into_iter().map(|s| s.map_or(Val::One("poison".into()), Val::Array)));
+        Ok(parts)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what a loop is made of")]
+    pub(super) fn while_loop(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        count: usize,
+        condition: &Function,
+        body: &Function,
+        operands: &[Value],
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        let f = frame.f;
+        let Some(structure) = f.structure(value) else { return Err(internal("no loop")) };
+        let types = structure.part_types(cotangent_ir::Dim::Any);
+        let parts = frame.parts_of(value, types.len());
+        if parts[count..types.len() - 1].iter().any(Option::is_some) {
+            return Err(crate::JitError::Unsupported("a `while` that keeps its rounds".into()));
+        }
+        let mut given = Vec::with_capacity(operands.len());
+        for operand in operands {
+            given.push(Class::of(frame.get(*operand)?));
+        }
+        let mut args = carried(structure, body, count, &given);
+        let goes = classes(condition, &args);
+        let uniform = cx.width == 1 || goes[condition.results()[0].index()] == Class::One;
+        if !uniform {
+            args[..count].fill(Class::Many);
+        }
+        let carries = self.carries(frame, value, &operands[..count], &args[..count], cx)?;
+        let mut captures = Vec::new();
+        for operand in &operands[count..] {
+            captures.push(frame.get(*operand)?.clone());
+        }
+        let ranges = of_body(f, structure, operands, &frame.ranges, body.params().len());
+        let rounds = Carry::Slot { place: String::new(), element: Element::I64, many: !uniform };
+        let rounds = self.started(rounds, &Val::int(0), cx);
+        let total = self.slot("i64");
+        self.line(format_args!("store i64 0, ptr {total}"));
+        let active = self.slot(&llvm_type(Element::Bool, cx.width));
+        let masks = llvm_type(Element::Bool, cx.width);
+        if !uniform {
+            let all =
+                cx.mask.clone().unwrap_or_else(|| super::value::splat("true", "i1", cx.width));
+            self.line(format_args!("store {masks} {all}, ptr {active}"));
+        }
+        let n = self.fresh("");
+        self.line(format_args!("br label %w{n}"));
+        self.label(&format!("w{n}"));
+        let mut inner = cx.clone();
+        if !uniform {
+            inner.mask = Some(self.op(format_args!("load {masks}, ptr {active}")));
+        }
+        let mut args = self.current(&carries, cx, false);
+        for val in &captures {
+            self.retain(val);
+            args.push(val.clone());
+        }
+        let truth = self.body(condition, args, &inner, ranges.clone(), &[])?.remove(0);
+        let goes = match uniform {
+            true => match truth {
+                Val::One(goes) => goes,
+                _ => return Err(internal("a condition that differs from lane to lane")),
+            },
+            false => {
+                let truth = self.many(&truth, Element::Bool, &inner);
+                let still = self.masked(&truth, &inner);
+                self.line(format_args!("store {masks} {still}, ptr {active}"));
+                inner.mask = Some(still.clone());
+                self.any(&still, &inner)
+            }
+        };
+        self.line(format_args!("br i1 {goes}, label %d{n}, label %z{n}"));
+        self.label(&format!("d{n}"));
+        let before = self.op(format_args!("load i64, ptr {total}"));
+        let ends = Val::One(self.op(format_args!("icmp slt i64 {before}, {ROUNDS}")));
+        let function = f.name().to_string();
+        self.require(&ends, true, Failure::Endless { function }, &Lanes::none());
+        let after = self.op(format_args!("add i64 {before}, 1"));
+        self.line(format_args!("store i64 {after}, ptr {total}"));
+        let counted = self.current(std::slice::from_ref(&rounds), cx, false).remove(0);
+        let counted = self.integral(Integral::Add, &counted, &Val::int(1), Element::I64, cx);
+        self.next(std::slice::from_ref(&rounds), vec![counted], &inner)?;
+        let mut args = self.current(&carries, cx, true);
+        for val in &captures {
+            self.retain(val);
+            args.push(val.clone());
+        }
+        let mut results = self.body(body, args, &inner, ranges, &[])?;
+        for stacked in results.split_off(count) {
+            self.release(stacked);
+        }
+        self.next(&carries, results, &inner)?;
+        self.line(format_args!("br label %w{n}"));
+        self.label(&format!("z{n}"));
+        let mut out = self.last(carries, cx);
+        out.extend((count..types.len() - 1).map(|_| Val::One("poison".into())));
+        out.extend(self.last(vec![rounds], cx));
+        Ok(out)
+    }
+
+    pub(super) fn branch(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        yes: &Function,
+        no: &Function,
+        operands: &[Value],
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        let f = frame.f;
+        let Some(structure) = f.structure(value) else { return Err(internal("no branch")) };
+        let condition = frame.get(operands[0])?.clone();
+        let mut captures = Vec::new();
+        for operand in &operands[1..] {
+            captures.push(frame.get(*operand)?.clone());
+        }
+        let given: Vec<Class> =
+            std::iter::once(Class::of(&condition)).chain(captures.iter().map(Class::of)).collect();
+        let args = body_args(structure, &given, yes.params().len());
+        let (a, b) = (classes(yes, &args), classes(no, &args));
+        let uniform = matches!(condition, Val::One(_));
+        // Where results go.
+        let mut outs: Vec<Option<Carry>> = Vec::new();
+        let parts = frame.parts_of(value, yes.results().len());
+        for (k, (x, y)) in yes.results().iter().zip(no.results()).enumerate() {
+            let class = a[x.index()].join(b[y.index()]);
+            let many = cx.width > 1 && (class != Class::One || !uniform);
+            let ty: Type = yes.ty(*x);
+            outs.push(match ty.is_scalar() {
+                true => {
+                    let element = ty.element();
+                    let width = if many { cx.width } else { 1 };
+                    let place = self.slot(&llvm_type(element, width));
+                    Some(Carry::Slot { place, element, many })
+                }
+                false => match parts[k] {
+                    None => None,
+                    Some(part) => {
+                        let len = self.known(ty)?;
+                        Some(Carry::Memory(self.allocate_for(frame, part, (ty, len), cx, many)))
+                    }
+                },
+            });
+        }
+        let ranges = of_body(f, structure, operands, &frame.ranges, yes.params().len());
+        let mut handed: Vec<Option<Val>> = vec![None; outs.len()];
+        let mut side = |e: &mut Self, body: &Function, cx: &Lanes| -> Result<()> {
+            for val in &captures {
+                e.retain(val);
+            }
+            let results = e.body(body, captures.clone(), cx, ranges.clone(), &[])?;
+            for (k, result) in results.into_iter().enumerate() {
+                match (&result, &outs[k]) {
+                    (Val::Target(_), _) => handed[k] = Some(result.clone()),
+                    (Val::Array(array), Some(Carry::Memory(out))) => e.copy(array, out, cx),
+                    (_, Some(Carry::Slot { place, element, many })) => {
+                        let lanes = Lanes { width: if *many { cx.width } else { 1 }, mask: None };
+                        let ty = llvm_type(*element, lanes.width);
+                        let mut x = e.many(&result, *element, &lanes);
+                        // Of lanes that went the other way, what they got there.
+                        if !uniform && let Some(mask) = cx.mask.clone() {
+                            let before = e.op(format_args!("load {ty}, ptr {place}"));
+                            let masks = llvm_type(Element::Bool, cx.width);
+                            x = e
+                                .op(format_args!("select {masks} {mask}, {ty} {x}, {ty} {before}"));
+                        }
+                        e.line(format_args!("store {ty} {x}, ptr {place}"));
+                    }
+                    _ => {}
+                }
+                e.release(result);
+            }
+            Ok(())
+        };
+        if let Val::One(c) = &condition {
+            let n = self.fresh("");
+            self.line(format_args!("br i1 {c}, label %t{n}, label %f{n}"));
+            self.label(&format!("t{n}"));
+            side(self, yes, cx)?;
+            self.line(format_args!("br label %e{n}"));
+            self.label(&format!("f{n}"));
+            side(self, no, cx)?;
+            self.line(format_args!("br label %e{n}"));
+            self.label(&format!("e{n}"));
+        } else {
+            let c = self.many(&condition, Element::Bool, cx);
+            let (masks, all) =
+                (llvm_type(Element::Bool, cx.width), super::value::splat("true", "i1", cx.width));
+            let other = self.op(format_args!("xor {masks} {c}, {all}"));
+            for (mask, body) in [(c, yes), (other, no)] {
+                let mask = self.masked(&mask, cx);
+                let inner = Lanes { mask: Some(mask.clone()), ..cx.clone() };
+                let any = self.any(&mask, cx);
+                self.when(&any, |e| side(e, body, &inner))?;
+            }
+        }
+        let mut parts = Vec::with_capacity(outs.len());
+        for (out, target) in outs.into_iter().zip(handed) {
+            parts.push(match (target, out) {
+                (Some(target), out) => {
+                    if let Some(Carry::Memory(array)) = out {
+                        self.release(Val::Array(array));
+                    }
+                    self.retain(&target);
+                    target
+                }
+                (None, Some(Carry::Memory(array))) => Val::Array(array),
+                (None, Some(slot)) => self.current(&[slot], cx, false).remove(0),
+                (None, None) => Val::One("poison".into()),
+            });
+        }
+        Ok(parts)
+    }
+}

@@ -1,0 +1,555 @@
+//! From a function to LLVM's text.
+//!
+//! A function becomes straight text with explicit loops and explicit vectors: the points of a kernel are the lanes of
+//! vectors. What is the same for all lanes stays a scalar, indices that go up by the same step from lane to lane stay
+//! a scalar and a step, so that elements side by side are read as one vector. Arrays stand in an arena whose places are
+//! decided here, once, by when they are used last.
+
+mod accumulate;
+mod arena;
+mod classify;
+mod control;
+mod elementwise;
+mod kernels;
+mod memory;
+mod scalar;
+mod value;
+
+use std::collections::BTreeMap;
+use std::fmt::{Arguments, Write as _};
+
+use cotangent_ir::ranges::{Range, range};
+use cotangent_ir::{Element, Function, Op, Structure, Type, Value};
+use rustc_hash::FxHashMap;
+
+use crate::{JitError, Options};
+use arena::Arena;
+pub(crate) use value::llvm_type;
+use value::{Array, Base, Val};
+
+/// The text of a program, and what is needed to run it.
+#[derive(Debug)]
+pub(crate) struct Emitted {
+    pub(crate) text: String,
+    /// Bytes of scratch memory.
+    pub(crate) arena: usize,
+    /// What a status other than 0 means: its number less one.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// Why a run stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// An index outside an array.
+    Index { function: String, dimension: usize, ty: Type },
+    /// A guard that came out otherwise.
+    Guard { function: String, guard: usize },
+    /// A loop that does not end.
+    Endless { function: String },
+    /// Anything else.
+    Other { function: String, what: String },
+}
+
+type Result<T> = std::result::Result<T, JitError>;
+
+/// The lanes that text is written for.
+#[derive(Clone, Debug)]
+pub(super) struct Lanes {
+    /// How many there are; 1 is no vector at all.
+    pub(super) width: usize,
+    /// Which of them count; all, if there is none.
+    pub(super) mask: Option<String>,
+}
+
+impl Lanes {
+    fn none() -> Lanes {
+        Lanes { width: 1, mask: None }
+    }
+}
+
+/// A status is returned by every function; 0 is fine. More rounds than this is no end.
+pub(super) const ROUNDS: i64 = 100_000_000;
+
+/// What a function of the text is written into.
+#[derive(Default)]
+struct Text {
+    /// Stack places and pointers, before all else.
+    entry: String,
+    code: String,
+    /// Arguments whose pointers have been loaded.
+    pointers: FxHashMap<usize, String>,
+}
+
+pub(super) struct Emitter<'o> {
+    options: &'o Options,
+    /// Bytes of a vector register.
+    vector_bytes: usize,
+    text: Text,
+    next: usize,
+    arena: Arena,
+    failures: Vec<Failure>,
+    fails: FxHashMap<usize, String>,
+    declared: BTreeMap<String, String>,
+    tables: String,
+    table_names: FxHashMap<Vec<u8>, String>,
+}
+
+/// The values of a function while its text is written.
+struct Frame<'f> {
+    f: &'f Function,
+    values: Vec<Option<Val>>,
+    parts: FxHashMap<Value, Vec<Option<Val>>>,
+    last: Vec<Option<Value>>,
+    all_parts: FxHashMap<Value, Vec<Option<Value>>>,
+    ranges: Vec<Range>,
+    /// Where a value is to stand, if somebody has asked for it.
+    dests: FxHashMap<Value, Array>,
+}
+
+/// Writes a function whose dimensions are all known.
+pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Result<Emitted> {
+    let mut e = Emitter {
+        options,
+        vector_bytes,
+        text: Text::default(),
+        next: 0,
+        arena: Arena::default(),
+        failures: Vec::new(),
+        fails: FxHashMap::default(),
+        declared: BTreeMap::new(),
+        tables: String::new(),
+        table_names: FxHashMap::default(),
+    };
+    e.function(f)?;
+    let width = vector_bytes * 8;
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", e.tables);
+    let _ = writeln!(text, "define i64 @run(ptr noalias %args, ptr noalias align 64 %arena) #0 {{");
+    let _ = writeln!(text, "entry:\n{}  br label %start\nstart:\n{}}}", e.text.entry, e.text.code);
+    for declaration in e.declared.values() {
+        let _ = writeln!(text, "{declaration}");
+    }
+    let _ = writeln!(
+        text,
+        "attributes #0 = {{ nounwind \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \
+         \"prefer-vector-width\"=\"{width}\" }}"
+    );
+    Ok(Emitted { text, arena: e.arena.size(), failures: e.failures })
+}
+
+impl Emitter<'_> {
+    fn function(&mut self, f: &Function) -> Result<()> {
+        let mut args = Vec::new();
+        let cx = Lanes::none();
+        for (k, param) in f.params().iter().enumerate() {
+            let array = Array::new(Base::Arg(k), param.ty, self.known(param.ty)?);
+            args.push(match param.ty.is_scalar() {
+                true => self.load(&array, &Val::int(0), &cx),
+                false => Val::Array(array),
+            });
+        }
+        let count = f.params().len();
+        let mut outs = Vec::new();
+        for (k, result) in f.results().iter().enumerate() {
+            let ty = f.ty(*result);
+            let len = self.known(ty)?;
+            outs.push(self.outside(Base::Arg(count + k), ty, len));
+        }
+        let ranges = vec![None; count];
+        let results = self.body(f, args, &cx, ranges, &outs)?;
+        // What stands in the memory of another result goes first: that is about to be written.
+        let mut saved = Vec::with_capacity(results.len());
+        for (result, out) in results.into_iter().zip(&outs) {
+            saved.push(match &result {
+                Val::Array(array) if self.is_outside(array) && array.base != out.base => {
+                    let to = self.allocate(array.ty, array.len, false, 1);
+                    self.copy(array, &to, &cx);
+                    self.release(result);
+                    Val::Array(to)
+                }
+                _ => result,
+            });
+        }
+        for (result, out) in saved.into_iter().zip(&outs) {
+            match &result {
+                Val::Array(array) if array.base == out.base => {}
+                Val::Array(array) => self.copy(array, out, &cx),
+                scalar => self.store(out, &Val::int(0), scalar, &cx),
+            }
+            self.release(result);
+        }
+        self.line(format_args!("ret i64 0"));
+        self.close();
+        Ok(())
+    }
+
+    /// Ends a function: what it goes to when something is wrong.
+    fn close(&mut self) {
+        let mut fails: Vec<(usize, String)> = self.fails.drain().collect();
+        fails.sort();
+        for (code, label) in fails {
+            self.label(&label);
+            self.line(format_args!("ret i64 {}", code + 1));
+        }
+    }
+
+    /// The results of a body. References to what the arguments stand in are taken over, those of the results handed on.
+    fn body(
+        &mut self,
+        f: &Function,
+        args: Vec<Val>,
+        cx: &Lanes,
+        ranges: Vec<Range>,
+        outs: &[Array],
+    ) -> Result<Vec<Val>> {
+        let mut frame = Frame {
+            f,
+            values: vec![None; f.len()],
+            parts: FxHashMap::default(),
+            last: last_uses(f),
+            all_parts: f.all_parts(),
+            ranges,
+            dests: destinations(f, outs),
+        };
+        let mut args: Vec<Option<Val>> = args.into_iter().map(Some).collect();
+        for value in f.values() {
+            if let Op::Param(k) = f.op(value) {
+                frame.values[value.index()] = args[k as usize].take();
+            }
+        }
+        // Parameters that are not used.
+        args.into_iter().flatten().for_each(|val| self.release(val));
+        for value in f.values() {
+            match f.op(value) {
+                Op::Param(_) => {}
+                Op::Structure(_) => self.structure(&mut frame, value, cx)?,
+                Op::Part(k) => {
+                    let whole = f.operand(value, 0);
+                    let part = frame.parts.get_mut(&whole).and_then(|p| p[k as usize].take());
+                    let part = part.ok_or_else(|| internal("a part is missing"))?;
+                    frame.values[value.index()] = Some(part);
+                }
+                _ => {
+                    let val = self.operation(&mut frame, value, cx)?;
+                    frame.values[value.index()] = Some(val);
+                }
+            }
+            if !matches!(f.op(value), Op::Part(_)) {
+                self.forget(&mut frame, value);
+            }
+        }
+        for (k, guard) in f.guards().iter().enumerate() {
+            let condition = frame.get(guard.condition)?.clone();
+            let function = f.name().to_string();
+            let failure = Failure::Guard { function, guard: k };
+            self.require(&condition, guard.expected, failure, cx);
+        }
+        let mut results = Vec::with_capacity(f.results().len());
+        for result in f.results() {
+            let val = frame.get(*result)?.clone();
+            self.retain(&val);
+            results.push(val);
+        }
+        for val in frame.values.into_iter().flatten() {
+            self.release(val);
+        }
+        for val in frame.parts.into_values().flatten().flatten() {
+            self.release(val);
+        }
+        Ok(results)
+    }
+
+    /// Operands that are used no more give their memory back.
+    fn forget(&mut self, frame: &mut Frame<'_>, value: Value) {
+        let operands: Vec<Value> = frame.f.operands(value).collect();
+        for operand in operands {
+            if frame.last[operand.index()] == Some(value)
+                && let Some(val) = frame.values[operand.index()].take()
+            {
+                self.release(val);
+            }
+        }
+        // What nobody uses.
+        if frame.last[value.index()] == Some(value)
+            && let Some(val) = frame.values[value.index()].take()
+        {
+            self.release(val);
+        }
+    }
+
+    /// Whether a value is used for the last time by another.
+    fn dies(frame: &Frame<'_>, value: Value, user: Value) -> bool {
+        frame.last[value.index()] == Some(user)
+            && frame.f.operands(user).filter(|v| *v == value).count() == 1
+    }
+
+    fn structure(&mut self, frame: &mut Frame<'_>, value: Value, cx: &Lanes) -> Result<()> {
+        let f = frame.f;
+        let Some(structure) = f.structure(value) else { return Err(internal("no structure")) };
+        let operands: Vec<Value> = f.operands(value).collect();
+        let parts = match structure {
+            Structure::Tab { dims, body } => self.tab(frame, value, dims, body, &operands, cx)?,
+            Structure::Red { dims, reducer, body } => {
+                self.red(frame, value, dims, *reducer, body, &operands, cx)?
+            }
+            Structure::Acc { dims, targets, body } => {
+                self.acc(frame, value, dims, *targets, body, &operands, cx)?
+            }
+            Structure::For { carries, body } => {
+                self.for_loop(frame, value, *carries, body, &operands, cx)?
+            }
+            Structure::While { carries, condition, body } => {
+                self.while_loop(frame, value, *carries, condition, body, &operands, cx)?
+            }
+            Structure::If { yes, no } => self.branch(frame, value, yes, no, &operands, cx)?,
+            Structure::Call { function } => {
+                let args = self.handed(frame, &operands)?;
+                let ranges = operands.iter().map(|v| range(f, *v, &frame.ranges)).collect();
+                self.body(function, args, cx, ranges, &[])?
+            }
+            Structure::Derive(derive) => {
+                return Err(JitError::Unsupported(format!(
+                    "`{}` that has not been lowered",
+                    derive.mode.name()
+                )));
+            }
+        };
+        frame.parts.insert(value, parts.into_iter().map(Some).collect());
+        Ok(())
+    }
+
+    /// Operands as arguments of a body, each with a reference of its own.
+    fn handed(&mut self, frame: &Frame<'_>, operands: &[Value]) -> Result<Vec<Val>> {
+        let mut args = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let val = frame.get(*operand)?.clone();
+            self.retain(&val);
+            args.push(val);
+        }
+        Ok(args)
+    }
+
+    /// How many elements a type has.
+    fn known(&self, ty: Type) -> Result<usize> {
+        let len = ty.len().filter(|len| *len < 1 << 40);
+        len.ok_or_else(|| {
+            JitError::Unsupported(format!(
+                "an array of type {ty}, whose size is not known before it runs"
+            ))
+        })
+    }
+
+    // Text.
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.next += 1;
+        format!("{prefix}{}", self.next)
+    }
+
+    /// An instruction with a result.
+    fn op(&mut self, text: Arguments<'_>) -> String {
+        self.next += 1;
+        let _ = writeln!(self.text.code, "  %{} = {text}", Number(self.next));
+        format!("%{}", Number(self.next))
+    }
+
+    /// An instruction without a result.
+    fn line(&mut self, text: Arguments<'_>) {
+        let _ = writeln!(self.text.code, "  {text}");
+    }
+
+    fn label(&mut self, label: &str) {
+        let _ = writeln!(self.text.code, "{label}:");
+    }
+
+    /// A place on the stack for one value.
+    fn slot(&mut self, ty: &str) -> String {
+        let name = self.fresh("%s");
+        let _ = writeln!(self.text.entry, "  {name} = alloca {ty}");
+        name
+    }
+
+    /// Calls a function that is declared once.
+    fn call(&mut self, ret: &str, name: &str, args: &[(&str, &str)]) -> String {
+        self.declare(ret, name, args);
+        let args: Vec<String> = args.iter().map(|(ty, x)| format!("{ty} {x}")).collect();
+        let args = args.join(", ");
+        if ret == "void" {
+            self.line(format_args!("call void @{name}({args})"));
+            return String::new();
+        }
+        self.op(format_args!("call {ret} @{name}({args})"))
+    }
+
+    fn declare(&mut self, ret: &str, name: &str, args: &[(&str, &str)]) {
+        if !self.declared.contains_key(name) {
+            let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
+            let text = format!("declare {ret} @{name}({})", types.join(", "));
+            self.declared.insert(name.to_string(), text);
+        }
+    }
+
+    /// A loop over integers from one to another, by a step; the body gets the index.
+    fn count(
+        &mut self,
+        from: &str,
+        to: &str,
+        step: usize,
+        body: impl FnOnce(&mut Self, &str) -> Result<()>,
+    ) -> Result<()> {
+        let n = self.fresh("");
+        let (before, head, inside, next, after) =
+            (format!("b{n}"), format!("h{n}"), format!("i{n}"), format!("n{n}"), format!("a{n}"));
+        self.line(format_args!("br label %{before}"));
+        self.label(&before);
+        self.line(format_args!("br label %{head}"));
+        self.label(&head);
+        self.line(format_args!("%x{n} = phi i64 [ {from}, %{before} ], [ %y{n}, %{next} ]"));
+        self.line(format_args!("%c{n} = icmp slt i64 %x{n}, {to}"));
+        self.line(format_args!("br i1 %c{n}, label %{inside}, label %{after}"));
+        self.label(&inside);
+        body(self, &format!("%x{n}"))?;
+        self.line(format_args!("br label %{next}"));
+        self.label(&next);
+        self.line(format_args!("%y{n} = add nsw i64 %x{n}, {step}"));
+        self.line(format_args!("br label %{head}"));
+        self.label(&after);
+        Ok(())
+    }
+
+    /// Text that runs only where a condition holds.
+    fn when(&mut self, condition: &str, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let n = self.fresh("");
+        self.line(format_args!("br i1 {condition}, label %t{n}, label %e{n}"));
+        self.label(&format!("t{n}"));
+        body(self)?;
+        self.line(format_args!("br label %e{n}"));
+        self.label(&format!("e{n}"));
+        Ok(())
+    }
+
+    /// Stops the run where a condition is not as expected, in a lane that counts.
+    fn require(&mut self, condition: &Val, expected: bool, failure: Failure, cx: &Lanes) {
+        let flag = match condition {
+            Val::One(c) => match expected {
+                true => self.op(format_args!("xor i1 {c}, true")),
+                false => c.clone(),
+            },
+            many => {
+                let c = self.many(many, Element::Bool, cx);
+                let ty = llvm_type(Element::Bool, cx.width);
+                let bad = match expected {
+                    true => {
+                        let all = value::splat("true", "i1", cx.width);
+                        self.op(format_args!("xor {ty} {c}, {all}"))
+                    }
+                    false => c,
+                };
+                let bad = self.masked(&bad, cx);
+                self.any(&bad, cx)
+            }
+        };
+        let code = self.failures.iter().position(|f| *f == failure).unwrap_or_else(|| {
+            self.failures.push(failure);
+            self.failures.len() - 1
+        });
+        let label = self.fails.entry(code).or_insert_with(|| format!("fail{code}")).clone();
+        let go = self.fresh("g");
+        self.line(format_args!("br i1 {flag}, label %{label}, label %{go}"));
+        self.label(&go);
+    }
+
+    /// A mask within the lanes that count.
+    fn masked(&mut self, mask: &str, cx: &Lanes) -> String {
+        match &cx.mask {
+            None => mask.to_string(),
+            Some(own) => {
+                let ty = llvm_type(Element::Bool, cx.width);
+                self.op(format_args!("and {ty} {own}, {mask}"))
+            }
+        }
+    }
+
+    /// Whether a mask holds in any lane.
+    fn any(&mut self, mask: &str, cx: &Lanes) -> String {
+        let ty = llvm_type(Element::Bool, cx.width);
+        let name = format!("llvm.vector.reduce.or.v{}i1", cx.width);
+        self.call("i1", &name, &[(&ty, mask)])
+    }
+}
+
+impl Frame<'_> {
+    fn get(&self, value: Value) -> Result<&Val> {
+        self.values[value.index()]
+            .as_ref()
+            .ok_or_else(|| internal("a value is used after its last use"))
+    }
+}
+
+/// How values are named: `%v12`.
+struct Number(usize);
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+fn internal(what: &str) -> JitError {
+    JitError::Internal(what.to_string())
+}
+
+/// By value: what uses it last; itself if nothing does, nothing if it is a result.
+fn last_uses(f: &Function) -> Vec<Option<Value>> {
+    let mut last: Vec<Option<Value>> = f.values().map(Some).collect();
+    for value in f.values() {
+        for operand in f.operands(value) {
+            last[operand.index()] = Some(value);
+        }
+    }
+    let guards = f.guards().iter().map(|guard| guard.condition);
+    for kept in f.results().iter().copied().chain(guards) {
+        last[kept.index()] = None;
+    }
+    last
+}
+
+/// Where results are to stand, and what they are made of in place.
+fn destinations(f: &Function, outs: &[Array]) -> FxHashMap<Value, Array> {
+    let mut dests: FxHashMap<Value, Array> = FxHashMap::default();
+    if outs.is_empty() {
+        return dests;
+    }
+    let mut taken = vec![false; f.len()];
+    for (result, out) in f.results().iter().zip(outs) {
+        if !std::mem::replace(&mut taken[result.index()], true) && !f.ty(*result).is_scalar() {
+            dests.insert(*result, out.clone());
+        }
+    }
+    let last = last_uses(f);
+    for value in f.values().rev() {
+        let Some(dest) = dests.get(&value).cloned() else { continue };
+        let (made_of, user) = match f.op(value) {
+            Op::Put | Op::PutAdd => (f.operand(value, 0), value),
+            Op::Stop | Op::Keep | Op::Recompute => (f.operand(value, 0), value),
+            Op::Part(k) => {
+                let whole = f.operand(value, 0);
+                match f.structure(whole) {
+                    Some(Structure::Acc { targets, .. }) if (k as usize) < *targets => {
+                        (f.operand(whole, k as usize), whole)
+                    }
+                    Some(Structure::For { carries, .. }) if (k as usize) < *carries => {
+                        (f.operand(whole, 1 + k as usize), whole)
+                    }
+                    _ => continue,
+                }
+            }
+            _ => continue,
+        };
+        let once = f.operands(user).filter(|v| *v == made_of).count() == 1;
+        if last[made_of.index()] == Some(user) && once && f.ty(made_of) == f.ty(value) {
+            dests.entry(made_of).or_insert(dest);
+        }
+    }
+    dests
+}

@@ -1,0 +1,153 @@
+//! What machine code calls: operations that have no text of their own, and the few functions that LLVM takes for
+//! granted.
+
+use std::ffi::c_void;
+
+use cotangent_ops::{Apply, Elementary, Opcode};
+
+/// The number by which machine code names an operation.
+pub(crate) fn code_number(code: Opcode) -> usize {
+    Opcode::ALL.iter().position(|c| *c == code).unwrap_or(0)
+}
+
+/// An operation of the table on some numbers.
+///
+/// # Safety
+/// `out` must have room for n numbers; x, y and z must point to n numbers each, or to nothing if the operation has no such
+/// operand.
+unsafe fn table<T: Elementary>(
+    code: u32,
+    parameter: i32,
+    n: usize,
+    out: *mut T,
+    operands: [*const T; 3],
+) {
+    let Some(code) = Opcode::ALL.get(code as usize) else { return };
+    for k in 0..n {
+        let x = operands.map(|x| match x.is_null() {
+            true => T::zero(),
+            // SAFETY: the caller has given n numbers.
+            false => unsafe { *x.add(k) },
+        });
+        // SAFETY: the caller has given room for n numbers.
+        unsafe { *out.add(k) = code.visit(parameter, Apply(x)) };
+    }
+}
+
+unsafe extern "C" fn table_f64(
+    code: u32,
+    parameter: i32,
+    n: usize,
+    out: *mut f64,
+    x: *const f64,
+    y: *const f64,
+    z: *const f64,
+) {
+    // SAFETY: machine code of this crate gives places on its stack that are large enough.
+    unsafe { table(code, parameter, n, out, [x, y, z]) }
+}
+
+unsafe extern "C" fn table_f32(
+    code: u32,
+    parameter: i32,
+    n: usize,
+    out: *mut f32,
+    x: *const f32,
+    y: *const f32,
+    z: *const f32,
+) {
+    // SAFETY: machine code of this crate gives places on its stack that are large enough.
+    unsafe { table(code, parameter, n, out, [x, y, z]) }
+}
+
+/// The order of some numbers, the smallest first, equal ones as they stand.
+unsafe extern "C" fn argsort_f64(n: usize, x: *const f64, out: *mut i64) {
+    // SAFETY: machine code of this crate gives arrays of n elements.
+    let (x, out) =
+        unsafe { (std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out, n)) };
+    order(x, out);
+}
+
+unsafe extern "C" fn argsort_f32(n: usize, x: *const f32, out: *mut i64) {
+    // SAFETY: machine code of this crate gives arrays of n elements.
+    let (x, out) =
+        unsafe { (std::slice::from_raw_parts(x, n), std::slice::from_raw_parts_mut(out, n)) };
+    order(x, out);
+}
+
+fn order<T: Copy + Into<f64>>(x: &[T], out: &mut [i64]) {
+    for (k, place) in out.iter_mut().enumerate() {
+        *place = k as i64;
+    }
+    let at = |k: &i64| -> f64 { x[*k as usize].into() };
+    out.sort_by(|a, b| at(a).total_cmp(&at(b)));
+}
+
+unsafe extern "C" {
+    fn memcpy(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
+    fn memmove(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
+    fn memset(to: *mut c_void, byte: i32, n: usize) -> *mut c_void;
+}
+
+macro_rules! plain {
+    ($($name:ident: $f:expr, $F:ty;)*) => {
+        $(extern "C" fn $name(x: $F) -> $F { $f(x) })*
+    };
+}
+
+plain! {
+    floor: f64::floor, f64;
+    ceil: f64::ceil, f64;
+    trunc: f64::trunc, f64;
+    round: f64::round, f64;
+    floorf: f32::floor, f32;
+    ceilf: f32::ceil, f32;
+    truncf: f32::trunc, f32;
+    roundf: f32::round, f32;
+    roundeven: f64::round_ties_even, f64;
+    roundevenf: f32::round_ties_even, f32;
+}
+
+extern "C" fn fma(x: f64, y: f64, z: f64) -> f64 {
+    x.mul_add(y, z)
+}
+
+extern "C" fn fmaf(x: f32, y: f32, z: f32) -> f32 {
+    x.mul_add(y, z)
+}
+
+extern "C" fn fmod(x: f64, y: f64) -> f64 {
+    x % y
+}
+
+extern "C" fn fmodf(x: f32, y: f32) -> f32 {
+    x % y
+}
+
+/// The address of a function that machine code may call.
+pub(crate) fn address(name: &str) -> Option<usize> {
+    Some(match name {
+        "cotangent_table_f64" => table_f64 as *const () as usize,
+        "cotangent_table_f32" => table_f32 as *const () as usize,
+        "cotangent_argsort_f64" => argsort_f64 as *const () as usize,
+        "cotangent_argsort_f32" => argsort_f32 as *const () as usize,
+        "memcpy" => memcpy as *const () as usize,
+        "memmove" => memmove as *const () as usize,
+        "memset" => memset as *const () as usize,
+        "floor" => floor as *const () as usize,
+        "ceil" => ceil as *const () as usize,
+        "trunc" => trunc as *const () as usize,
+        "round" => round as *const () as usize,
+        "floorf" => floorf as *const () as usize,
+        "ceilf" => ceilf as *const () as usize,
+        "truncf" => truncf as *const () as usize,
+        "roundf" => roundf as *const () as usize,
+        "roundeven" => roundeven as *const () as usize,
+        "roundevenf" => roundevenf as *const () as usize,
+        "fma" => fma as *const () as usize,
+        "fmaf" => fmaf as *const () as usize,
+        "fmod" => fmod as *const () as usize,
+        "fmodf" => fmodf as *const () as usize,
+        _ => return None,
+    })
+}

@@ -1,0 +1,241 @@
+//! Machine code gives what the interpreter gives: on all programs in files, their derivatives, and on random programs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cotangent_ir::{Dim, Function, Reducer, Structure, parse_all};
+use cotangent_jit::{Compiled, JitError, Llvm, Options};
+use cotangent_optimize::simplify;
+use cotangent_testkit::programs;
+use cotangent_transform::{gradient, has_derivatives, hessian, linearize, lower, reverse};
+
+/// Whether there is an LLVM; says so if there is none.
+#[allow(clippy::print_stdout, reason = "who runs the tests is told what was left out")]
+fn llvm() -> bool {
+    match Llvm::get() {
+        Ok(_) => true,
+        Err(why) => {
+            println!("skipped: {why}");
+            false
+        }
+    }
+}
+
+/// Whether sums of many points are in a program: their order differs.
+fn sums(f: &Function) -> bool {
+    f.values().any(|v| {
+        let own = match f.structure(v) {
+            Some(Structure::Red { reducer, .. }) => {
+                matches!(reducer, Reducer::Sum | Reducer::Product)
+            }
+            Some(Structure::Acc { .. }) => true,
+            _ => false,
+        };
+        own || f.structure(v).is_some_and(|s| s.bodies().any(|body| sums(body)))
+    })
+}
+
+fn singles(f: &Function) -> bool {
+    let own = f.values().any(|v| {
+        f.ty(v) != cotangent_ir::Type::PARTS && f.ty(v).element() == cotangent_ir::Element::F32
+    });
+    own || f.values().any(|v| f.structure(v).is_some_and(|s| s.bodies().any(|body| singles(body))))
+}
+
+#[derive(Default)]
+struct Tally {
+    same: usize,
+    left: Vec<String>,
+}
+
+/// Compares a program with itself as machine code.
+#[track_caller]
+fn check(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
+    if singles(f) {
+        return;
+    }
+    for options in [Options::default().exact(), Options { scalar: true, contract: false }] {
+        let compiled = match Compiled::new(f, &options) {
+            Ok(compiled) => compiled,
+            Err(JitError::Unsupported(why)) => {
+                tally.left.push(format!("{what}: {why}"));
+                return;
+            }
+            Err(error) => panic!(
+                "{what}: {error}\n{f}\n{}",
+                Compiled::text(f, &options, None).unwrap_or_default()
+            ),
+        };
+        let mut workspace = compiled.workspace();
+        // Twice: what a run leaves behind changes nothing.
+        for _ in 0..2 {
+            match (f.run(x), compiled.run(x, &mut workspace)) {
+                (Ok(a), Ok(b)) => {
+                    assert_eq!(a.len(), b.len(), "{what}");
+                    for (k, (a, b)) in a.iter().zip(&b).enumerate() {
+                        let close = (a - b).abs() <= 1e-5 * (1.0 + a.abs().max(b.abs()));
+                        let same = a.to_bits() == b.to_bits()
+                            || (a.is_nan() && b.is_nan())
+                            || *a == 0.0 && *b == 0.0
+                            || (!options.scalar && sums(f) && close);
+                        assert!(
+                            same,
+                            "{what}: result {k}: {a:?} by the interpreter, {b:?} by machine code\n{f}\n{}",
+                            Compiled::text(f, &options, None).unwrap_or_default()
+                        );
+                    }
+                }
+                (Err(_), Err(_)) => {}
+                // A flat function is interpreted on numbers alone.
+                (Err(cotangent_ir::RunError::Truth { .. }), _) => return,
+                (a, b) => panic!("{what}: {a:?} by the interpreter, {b:?} by machine code\n{f}"),
+            }
+        }
+        tally.same += 1;
+    }
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "ct") {
+            found.push(path);
+        }
+    }
+}
+
+/// A point: small positive numbers where numbers are asked for, small integers.
+fn point(f: &Function, seed: u64) -> Vec<f64> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut x = Vec::new();
+    for param in f.params() {
+        for _ in 0..param.ty.len().unwrap_or(0) {
+            x.push(match param.ty.is_float() {
+                true => 0.1 + rng.f64() * 1.8,
+                false => f64::from(rng.u8(..3)),
+            });
+        }
+    }
+    x
+}
+
+/// The point of a line `//# run x=1 y=2`, if it fits.
+fn given(f: &Function, text: &str) -> Option<Vec<f64>> {
+    let line = text.lines().find_map(|line| line.strip_prefix("//# run "))?;
+    let mut x = Vec::new();
+    for param in f.params() {
+        let word =
+            line.split_whitespace().find_map(|w| w.strip_prefix(&format!("{}=", param.name)))?;
+        x.extend(word.split(',').map_while(|n| n.parse::<f64>().ok()));
+    }
+    (f.inputs() == Some(x.len())).then_some(x)
+}
+
+/// Whether there is a loop that may not end at any point.
+fn has_while(f: &Function) -> bool {
+    f.values().any(|v| {
+        let structure = f.structure(v);
+        matches!(structure, Some(Structure::While { .. }))
+            || structure.is_some_and(|s| s.bodies().any(|body| has_while(body)))
+    })
+}
+
+/// All named dimensions are given sizes.
+fn sized(f: &Function) -> Function {
+    let mut names: Vec<&'static str> = Vec::new();
+    for param in f.params() {
+        for dim in param.ty.dims() {
+            if let Dim::Symbol(name) = dim
+                && !names.contains(name)
+            {
+                names.push(name);
+            }
+        }
+    }
+    let sizes: Vec<(&'static str, Dim)> =
+        names.iter().enumerate().map(|(k, name)| (*name, Dim::Size(11 + 2 * k))).collect();
+    f.specialised(&sizes)
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "what is left out is said")]
+fn programs_in_files() {
+    if !llvm() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ct");
+    let mut paths = Vec::new();
+    files(&folder, &mut paths);
+    let mut tally = Tally::default();
+    for path in &paths {
+        let text = fs::read_to_string(path).unwrap();
+        let Ok(all) = parse_all(&text) else { continue };
+        for f in all {
+            if f.verify().is_err() {
+                continue;
+            }
+            let f = if has_derivatives(&f) {
+                match lower(&f) {
+                    Ok(f) => f,
+                    Err(_) => continue,
+                }
+            } else {
+                (*f).clone()
+            };
+            let what = format!("{} @{}", path.display(), f.name());
+            let f = sized(&f);
+            if f.inputs().is_none() {
+                continue;
+            }
+            let given = given(&f, &text);
+            if given.is_none() && has_while(&f) {
+                continue;
+            }
+            let x = given.unwrap_or_else(|| point(&f, 1));
+            check(&what, &f, &x, &mut tally);
+            check(&format!("{what} simplified"), &simplify(&f), &x, &mut tally);
+            if has_while(&f) {
+                continue;
+            }
+            for (mode, derived) in [
+                ("rev", reverse(&f)),
+                ("fwd", linearize(&f)),
+                ("grad", gradient(&f)),
+                ("hess", hessian(&f)),
+            ] {
+                if let Ok(g) = derived
+                    && g.inputs().is_some_and(|n| n < 1000)
+                    && g.operations() < 2000
+                {
+                    check(&format!("{what} {mode}"), &simplify(&g), &point(&g, 3), &mut tally);
+                }
+            }
+        }
+    }
+    println!("{} programs are the same; left out: {:#?}", tally.same, tally.left);
+    assert!(tally.same > 600, "{}", tally.same);
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "what is left out is said")]
+fn random_programs() {
+    if !llvm() {
+        return;
+    }
+    let from = std::env::var("COTANGENT_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0u64);
+    let count =
+        std::env::var("COTANGENT_PROGRAMS").ok().and_then(|s| s.parse().ok()).unwrap_or(150u64);
+    let mut tally = Tally::default();
+    for seed in from..from + count {
+        let f = programs::random(seed, &programs::Options::default());
+        let x = programs::arguments(&f, seed);
+        check(&format!("seed {seed}"), &f, &x, &mut tally);
+        check(&format!("seed {seed} simplified"), &simplify(&f), &x, &mut tally);
+    }
+    println!("{} are the same, {} left out", tally.same, tally.left.len());
+    assert!(tally.same > 2 * tally.left.len());
+}
