@@ -65,6 +65,18 @@ pub trait Lanes:
     fn ne(self, o: Self) -> Self::Mask;
     /// `yes` where the mask holds, `no` elsewhere (`select`).
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// self where self < o, o elsewhere, hence `o` where one is NaN (`fcmp olt` and `select`; the
+    /// instruction `minpd` of x86).
+    #[inline(always)]
+    fn smaller(self, o: Self) -> Self {
+        Self::select(self.lt(o), self, o)
+    }
+    /// self where self > o, o elsewhere, hence `o` where one is NaN (`fcmp ogt` and `select`; the
+    /// instruction `maxpd` of x86).
+    #[inline(always)]
+    fn larger(self, o: Self) -> Self {
+        Self::select(self.gt(o), self, o)
+    }
     /// The same bits as integers (`bitcast`).
     fn to_bits(self) -> Self::Bits;
     /// The same bits as numbers (`bitcast`).
@@ -118,11 +130,7 @@ pub trait LaneBits: Copy {
 
 /// One truth value a lane (`i1`), with the operators `& | ^ !`.
 pub trait LaneMask:
-    Copy
-    + BitAnd<Output = Self>
-    + BitOr<Output = Self>
-    + BitXor<Output = Self>
-    + Not<Output = Self>
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
 }
 

@@ -11,9 +11,24 @@
 //! assert_eq!(Unary::Exp.apply(0.0_f64), 1.0);
 //! ```
 
+mod coefficients;
+mod exponential;
 mod lanes;
+mod logarithm;
 mod pack;
+mod parts;
 mod scalar;
+mod slices;
+mod trigonometric;
+mod trigonometric_large;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
+pub use exponential::{exp, exp_m1, exp2};
 pub use lanes::{LaneBits, LaneMask, Lanes};
+pub use logarithm::{ln, ln_1p, log2, log10};
 pub use pack::Pack;
+pub use slices::{
+    Binary, Level, Number, Unary, apply_at, apply_f32, apply_f64, apply2_at, apply2_f32, apply2_f64,
+};
+pub use trigonometric::{cos, sin, sin_cos, tan};
