@@ -101,3 +101,23 @@ pub(crate) const COS: [f64; 6] = [
 /// (cos r − 1 + r²/2)/r⁴ as a polynomial in r², on |r| ≤ π/4.
 pub(crate) const COS_F32: [f64; 3] =
     [0.04166664555668831, -0.0013887312961742282, 2.443295670673251e-05];
+/// (sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.
+pub(crate) const SINH: [f64; 5] = [
+    0.16666666666666677,
+    0.008333333333321428,
+    0.00019841269886631264,
+    2.7557243702622874e-06,
+    2.5109214287586174e-08,
+];
+/// (sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.
+pub(crate) const SINH_F32: [f64; 2] = [0.16666541993618011, 0.008366696536540985];
+/// (cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.
+pub(crate) const COSH: [f64; 5] = [
+    0.041666666666666685,
+    0.0013888888888873296,
+    2.4801587349152223e-05,
+    2.755725188047822e-07,
+    2.092174615074174e-09,
+];
+/// (cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.
+pub(crate) const COSH_F32: [f64; 2] = [0.041666459292173386, 0.0013935437891632318];

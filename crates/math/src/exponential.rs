@@ -1,7 +1,7 @@
 //! Exponentials: x = n·ln 2 + r with |r| ≤ ln 2/2, a polynomial for e^r, and 2ⁿ in two factors.
 
 use crate::coefficients::{EXP, EXP_F32, EXP_M1, EXP_M1_F32, EXP2, EXP2_F32};
-use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
+use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of, power_of_two};
 use crate::{LaneBits, Lanes};
 
 /// ln 2 in two parts.
@@ -15,7 +15,7 @@ pub(crate) fn ln2<L: Lanes>() -> (L, L) {
 
 /// x between two bounds; NaN stays.
 #[inline(always)]
-fn clamp<L: Lanes>(x: L, least: L, greatest: L) -> L {
+pub(crate) fn clamp<L: Lanes>(x: L, least: L, greatest: L) -> L {
     least.larger(greatest.smaller(x))
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn scale<L: Lanes>(shifted: L, small: L::Mask) -> (L, L) {
 
 /// n + [`magic`], n, and x minus n times the high part of ln 2, for the nearest n.
 #[inline(always)]
-fn reduce<L: Lanes>(x: L) -> (L, L, L) {
+pub(crate) fn reduce<L: Lanes>(x: L) -> (L, L, L) {
     let shifted = x.fma(L::splat(std::f64::consts::LOG2_E), magic());
     let n = shifted - magic();
     // Exact: the difference has no more bits than the product of n and the high part of ln 2.
@@ -74,7 +74,7 @@ pub fn exp2<L: Lanes>(x: L) -> L {
 pub fn exp_m1<L: Lanes>(x: L) -> L {
     let y = clamp(x, pick(-40.0, -20.0), pick(710.0, 89.0));
     let (shifted, n, high) = reduce(y);
-    let (r, low) = fast_two_sum(high, -n * ln2::<L>().1);
+    let (r, low) = remainder(n, high);
     let r2 = r * r;
     let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
     // With t = 2ⁿ⁻¹: eˣ − 1 = 2 (t − 1/2 + t r + t q), where t − 1/2 and t·r are exact.
@@ -84,4 +84,36 @@ pub fn exp_m1<L: Lanes>(x: L) -> L {
     let y = (sum + t.fma(q, error)) * L::splat(2.0);
     // Half a subnormal number is not exact, and the sum has lost the sign of −0.
     L::select(x.abs().lt(pick(1e-20, 1e-10)), x, y)
+}
+
+/// x − n·ln 2 in two parts.
+#[inline(always)]
+pub(crate) fn remainder<L: Lanes>(n: L, high: L) -> (L, L) {
+    fast_two_sum(high, -n * ln2::<L>().1)
+}
+
+/// eˣ = (p + low)·first·second, in this order; x is at most 0, or NaN.
+#[inline(always)]
+pub(crate) fn exp_parts<L: Lanes>(x: L) -> ((L, L), (L, L)) {
+    let x = pick::<L>(-746.0, -104.0).larger(x);
+    let (shifted, n, high) = reduce(x);
+    let (r, low) = remainder(n, high);
+    let r2 = r * r;
+    let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
+    let (sum, error) = fast_two_sum(L::splat(1.0), r);
+    (fast_two_sum(sum, q + error), scale(shifted, x.lt(pick(-700.0, -80.0))))
+}
+
+/// eˣ − 1 in two parts; x is at most 0, or NaN.
+#[inline(always)]
+pub(crate) fn exp_m1_pair<L: Lanes>(x: L) -> (L, L) {
+    let x = pick::<L>(-40.0, -20.0).larger(x);
+    let (shifted, n, high) = reduce(x);
+    let (r, low) = remainder(n, high);
+    let r2 = r * r;
+    let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
+    let t: L = power_of_two(shifted.to_bits());
+    let (base, lost) = fast_two_sum(L::splat(-1.0), t);
+    let (sum, error) = fast_two_sum(base, t * r);
+    fast_two_sum(sum, t.fma(q, error + lost))
 }

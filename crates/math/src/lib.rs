@@ -13,6 +13,7 @@
 
 mod coefficients;
 mod exponential;
+mod hyperbolic;
 mod lanes;
 mod logarithm;
 mod pack;
@@ -25,6 +26,7 @@ mod trigonometric_large;
 mod x86;
 
 pub use exponential::{exp, exp_m1, exp2};
+pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
 pub use lanes::{LaneBits, LaneMask, Lanes};
 pub use logarithm::{ln, ln_1p, log2, log10};
 pub use pack::Pack;

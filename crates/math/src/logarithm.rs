@@ -87,19 +87,25 @@ pub fn log10<L: Lanes>(x: L) -> L {
     })
 }
 
+/// ln(u + lost) for normal u > 0 below 2¹⁰²³ and |lost| at most half a unit of its last place.
+#[inline(always)]
+pub(crate) fn ln_of_sum<L: Lanes>(u: L, lost: L) -> L {
+    let (m, e, biased) = split_exponent(u);
+    // What was lost, in units of m.
+    let down = L::from_bits(pick_bits::<L>(2046, 254).sub(biased).shl(fraction_bits::<L>()));
+    // For u near 1 this sum is u + lost − 1 exactly, if that is a number.
+    let (f, lost) = fast_two_sum(m - L::splat(1.0), lost * down);
+    let (s, half, rest) = series(f);
+    let (high, low) = ln2::<L>();
+    e.fma(high, f - (half - s.fma(rest, e.fma(low, lost))))
+}
+
 /// ln(1 + x), also for small x.
 #[inline(always)]
 pub fn ln_1p<L: Lanes>(x: L) -> L {
     let one = L::splat(1.0);
     let (u, lost) = two_sum(one, x);
-    let (m, e, biased) = split_exponent(u);
-    // What 1 + x lost, in units of m.
-    let down = L::from_bits(pick_bits::<L>(2046, 254).sub(biased).shl(fraction_bits::<L>()));
-    // For e = 0 this sum is x itself.
-    let (f, lost) = fast_two_sum(m - one, lost * down);
-    let (s, half, rest) = series(f);
-    let (high, low) = ln2::<L>();
-    let y = e.fma(high, f - (half - s.fma(rest, e.fma(low, lost))));
+    let y = ln_of_sum(u, lost);
     // Near the greatest number the exponent of 1 + x has no inverse; there 1 + x is x.
     let usual = x.gt(-one) & x.lt(pick(1e300, 1e38));
     let [y] = L::rarely(!usual, [y], || {

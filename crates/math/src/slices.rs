@@ -371,6 +371,16 @@ functions! {
     Cos cos,
     /// The tangent.
     Tan tan,
+    /// The hyperbolic tangent.
+    Tanh tanh,
+    /// 1/(1 + e⁻ˣ).
+    Sigmoid sigmoid,
+    /// ln(1 + eˣ).
+    Softplus softplus,
+    /// The hyperbolic sine.
+    Sinh sinh,
+    /// The hyperbolic cosine.
+    Cosh cosh,
     ;
     binary:
     ;

@@ -1,7 +1,7 @@
 //! Sine, cosine and tangent: x = n·π/2 + r with |r| ≤ π/4, r in two parts, and a polynomial each.
 
 use crate::coefficients::{COS, COS_F32, SIN, SIN_F32};
-use crate::parts::{fast_two_sum, magic, pick, pick_bits, poly_of};
+use crate::parts::{fast_two_sum, magic, pick, pick_bits, poly_of, quotient};
 use crate::trigonometric_large::reduce_large;
 use crate::{LaneBits, Lanes};
 
@@ -90,15 +90,9 @@ pub fn tan<L: Lanes>(x: L) -> L {
     let (sine, sine_low) = fast_two_sum(r, sine);
     let (cosine, cosine_low) = fast_two_sum(L::splat(1.0), cosine);
     let odd = odd::<L>(n);
-    let above = L::select(odd, cosine, sine);
-    let above_low = L::select(odd, cosine_low, sine_low);
-    let below = L::select(odd, sine, cosine);
-    let below_low = L::select(odd, sine_low, cosine_low);
-    // The quotient of the sums, with one step of Newton's.
-    let inverse = L::splat(1.0) / below;
-    let y = above * inverse;
-    let rest = (-y).fma(below, above) + (-y).fma(below_low, above_low);
-    let y = rest.fma(inverse, y);
+    let pair = |yes: (L, L), no: (L, L)| (L::select(odd, yes.0, no.0), L::select(odd, yes.1, no.1));
+    let (sine, cosine) = ((sine, sine_low), (cosine, cosine_low));
+    let y = quotient(pair(cosine, sine), pair(sine, cosine));
     // Odd quarters give −cos/sin; the sign of x goes on top.
     flip(y, n.shl(1), x)
 }

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from minimax import mp, mpf, fit, single, double
-from mpmath import atan, atanh, cos, digamma, erf, erfc, exp, expm1, gamma, log, loggamma, pi, sin, sqrt, tan, tanh
+from mpmath import atan, atanh, cos, cosh, digamma, erf, erfc, exp, expm1, gamma, log, loggamma, pi, sin, sinh, sqrt, tan, tanh
 
 FILE = os.path.join(os.path.dirname(__file__), "..", "src", "coefficients.rs")
 NEW = "--new" in sys.argv
@@ -42,6 +42,12 @@ both("SIN", "(sin r − r)/r³ as a polynomial in r², on |r| ≤ π/4.",
      lambda z: (sin(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), QUARTER, 6, 3)
 both("COS", "(cos r − 1 + r²/2)/r⁴ as a polynomial in r², on |r| ≤ π/4.",
      lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, lambda z: z**2, mpf("1e-9"), QUARTER, 6, 3)
+
+LN2_QUARTER = LN2_HALF**2
+both("SINH", "(sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.",
+     lambda z: (sinh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), LN2_QUARTER, 5, 2)
+both("COSH", "(cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.",
+     lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z**2, mpf("1e-9"), LN2_QUARTER, 5, 2)
 
 
 def main():

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+mod double_double;
+
 use cotangent_math::{Binary, Pack, Unary};
 
 /// A correctly rounded function, or one in twice the precision.
@@ -17,6 +19,11 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
         Unary::Sin => core_math::sin,
         Unary::Cos => core_math::cos,
         Unary::Tan => core_math::tan,
+        Unary::Tanh => core_math::tanh,
+        Unary::Sigmoid => double_double::sigmoid,
+        Unary::Softplus => double_double::softplus,
+        Unary::Sinh => core_math::sinh,
+        Unary::Cosh => core_math::cosh,
         other => panic!("{other:?} has no reference"),
     }
 }
