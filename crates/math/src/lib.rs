@@ -14,10 +14,12 @@
 mod coefficients;
 mod exponential;
 mod hyperbolic;
+mod inverse;
 mod lanes;
 mod logarithm;
 mod pack;
 mod parts;
+mod power;
 mod scalar;
 mod slices;
 mod trigonometric;
@@ -27,10 +29,13 @@ mod x86;
 
 pub use exponential::{exp, exp_m1, exp2};
 pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
+pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh};
 pub use lanes::{LaneBits, LaneMask, Lanes};
 pub use logarithm::{ln, ln_1p, log2, log10};
 pub use pack::Pack;
+pub use power::{cbrt, hypot, pow, powi};
 pub use slices::{
-    Binary, Level, Number, Unary, apply_at, apply_f32, apply_f64, apply2_at, apply2_f32, apply2_f64,
+    Binary, Level, Number, Unary, apply_at, apply_f32, apply_f64, apply_powi, apply2_at,
+    apply2_f32, apply2_f64,
 };
 pub use trigonometric::{cos, sin, sin_cos, tan};

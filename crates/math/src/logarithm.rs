@@ -37,12 +37,17 @@ pub(crate) fn of_positive<L: Lanes>(x: L, body: impl Fn(L, L) -> L) -> L {
 pub fn ln<L: Lanes>(x: L) -> L {
     of_positive(x, |x, less| {
         let (m, e, _) = split_exponent(x);
-        let e = e - less;
-        let f = m - L::splat(1.0);
-        let (s, half, rest) = series(f);
-        let (high, low) = ln2::<L>();
-        e.fma(high, f - (half - s.fma(rest, e * low)))
+        ln_of_split(m, e - less)
     })
+}
+
+/// ln(m·2ᵉ) for √½ ≤ m < √2.
+#[inline(always)]
+pub(crate) fn ln_of_split<L: Lanes>(m: L, e: L) -> L {
+    let f = m - L::splat(1.0);
+    let (s, half, rest) = series(f);
+    let (high, low) = ln2::<L>();
+    e.fma(high, f - (half - s.fma(rest, e * low)))
 }
 
 /// ln(1 + f) as a sum of two numbers.

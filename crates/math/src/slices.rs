@@ -169,6 +169,29 @@ macro_rules! levels {
                 F::call(x, y)
             }
 
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq")]
+            fn powi_avx512(n: i32, x: &[$float], out: &mut [$float]) {
+                registers::map::<$float, $r512, $n512>(x, out, |x| crate::powi(x, n));
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn powi_avx2(n: i32, x: &[$float], out: &mut [$float]) {
+                registers::map::<$float, $r256, $n256>(x, out, |x| crate::powi(x, n));
+            }
+
+            pub(super) fn powi(level: Level, n: i32, x: &[$float], out: &mut [$float]) {
+                assert_eq!(x.len(), out.len(), "as many results as arguments");
+                match level.min(Level::best()) {
+                    // SAFETY: the processor has the features.
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => unsafe { powi_avx512(n, x, out) },
+                    // SAFETY: the processor has the features.
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => unsafe { powi_avx2(n, x, out) },
+                    _ => out.iter_mut().zip(x).for_each(|(out, &x)| *out = crate::powi(x, n)),
+                }
+            }
             #[inline]
             pub(super) fn one<F: Function>(x: $float) -> $float {
                 #[cfg(target_arch = "x86_64")]
@@ -238,6 +261,8 @@ pub trait Number: Copy + sealed::Sealed {
     fn unary_slice(function: Unary, level: Level, x: &[Self], out: &mut [Self]);
     #[doc(hidden)]
     fn binary_slice(function: Binary, level: Level, x: &[Self], y: &[Self], out: &mut [Self]);
+    #[doc(hidden)]
+    fn powi_slice(level: Level, n: i32, x: &[Self], out: &mut [Self]);
 }
 
 mod sealed {
@@ -334,6 +359,9 @@ macro_rules! functions {
                     $(Unary::$name1 => $module::many::<each::$name1>(level, x, out),)*
                 }
             }
+            fn powi_slice(level: Level, n: i32, x: &[$float], out: &mut [$float]) {
+                $module::powi(level, n, x, out);
+            }
             fn binary_slice(
                 function: Binary,
                 level: Level,
@@ -381,8 +409,28 @@ functions! {
     Sinh sinh,
     /// The hyperbolic cosine.
     Cosh cosh,
+    /// The cube root.
+    Cbrt cbrt,
+    /// The inverse sine.
+    Asin asin,
+    /// The inverse cosine.
+    Acos acos,
+    /// The inverse tangent.
+    Atan atan,
+    /// The inverse hyperbolic sine.
+    Asinh asinh,
+    /// The inverse hyperbolic cosine.
+    Acosh acosh,
+    /// The inverse hyperbolic tangent.
+    Atanh atanh,
     ;
     binary:
+    /// x to the power y.
+    Pow pow,
+    /// √(x² + y²).
+    Hypot hypot,
+    /// The angle of the point (second, first).
+    Atan2 atan2,
     ;
 }
 
@@ -452,4 +500,13 @@ pub fn apply_at<T: Number>(level: Level, function: Unary, x: &[T], out: &mut [T]
 /// If the lengths differ.
 pub fn apply2_at<T: Number>(level: Level, function: Binary, x: &[T], y: &[T], out: &mut [T]) {
     T::binary_slice(function, level, x, y, out);
+}
+
+/// out\[i\] = x\[i\]ⁿ, with instructions of this level at most.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn apply_powi<T: Number>(level: Level, n: i32, x: &[T], out: &mut [T]) {
+    T::powi_slice(level, n, x, out);
 }

@@ -81,6 +81,10 @@ fn every_single_is_within_two_units_of_the_last_place() {
             apply_f32(function, &x, &mut out);
             apply_f64(function, &wide, &mut want);
             for i in 0..CHUNK as usize {
+                // Correctly rounded, or next to it.
+                if out[i] == want[i] as f32 && out[i] != 0.0 {
+                    continue;
+                }
                 let error = ulps_f32(out[i], want[i]);
                 if error > worst.0 {
                     worst = (error, x[i], out[i], want[i]);

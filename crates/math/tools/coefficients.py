@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from minimax import mp, mpf, fit, single, double
-from mpmath import atan, atanh, cos, cosh, digamma, erf, erfc, exp, expm1, gamma, log, loggamma, pi, sin, sinh, sqrt, tan, tanh
+from mpmath import asin, atan, atanh, cos, cosh, digamma, erf, erfc, exp, expm1, gamma, log, loggamma, pi, sin, sinh, sqrt, tan, tanh
 
 FILE = os.path.join(os.path.dirname(__file__), "..", "src", "coefficients.rs")
 NEW = "--new" in sys.argv
@@ -48,6 +48,17 @@ both("SINH", "(sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (sinh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), LN2_QUARTER, 5, 2)
 both("COSH", "(cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z**2, mpf("1e-9"), LN2_QUARTER, 5, 2)
+
+spec("LN_TAIL", "(2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², on |s| ≤ (√2 − 1)/(√2 + 1).",
+     lambda z: (2 * atanh(sqrt(z)) - 2 * sqrt(z) - 2 * sqrt(z) ** 3 / 3 - 2 * sqrt(z) ** 5 / 5) / sqrt(z) ** 7,
+     lambda z: z**3 / 2, mpf("1e-6"), LOG_END, range(7))
+spec("INVERSE_CBRT", "x^(−1/3) on 2^(−3/2) ≤ x ≤ 2^(3/2).",
+     lambda t: t ** (-mpf(1) / 3), lambda t: t ** (mpf(1) / 3), mpf(2) ** mpf("-1.51"), mpf(2) ** mpf("1.51"), range(4), single)
+
+both("ATAN", "(arctan t − t)/t³ as a polynomial in t², on |t| ≤ √2 − 1.",
+     lambda z: (atan(sqrt(z)) - sqrt(z)) / sqrt(z) ** 3, lambda z: z, mpf("1e-9"), mpf("0.4143") ** 2, 11, 5)
+both("ASIN", "(arcsin t − t)/t³ as a polynomial in t², on |t| ≤ 1/2.",
+     lambda z: (asin(sqrt(z)) - sqrt(z)) / sqrt(z) ** 3, lambda z: z, mpf("1e-9"), mpf("0.2501"), 13, 5)
 
 
 def main():

@@ -24,6 +24,13 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
         Unary::Softplus => double_double::softplus,
         Unary::Sinh => core_math::sinh,
         Unary::Cosh => core_math::cosh,
+        Unary::Cbrt => core_math::cbrt,
+        Unary::Asin => core_math::asin,
+        Unary::Acos => core_math::acos,
+        Unary::Atan => core_math::atan,
+        Unary::Asinh => core_math::asinh,
+        Unary::Acosh => core_math::acosh,
+        Unary::Atanh => core_math::atanh,
         other => panic!("{other:?} has no reference"),
     }
 }
@@ -31,6 +38,9 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
 /// A correctly rounded function.
 pub fn reference2(function: Binary) -> fn(f64, f64) -> f64 {
     match function {
+        Binary::Pow => core_math::pow,
+        Binary::Hypot => core_math::hypot,
+        Binary::Atan2 => core_math::atan2,
         other => panic!("{other:?} has no reference"),
     }
 }
