@@ -16,6 +16,9 @@ pub struct Compiled {
     code: Loaded,
     run: unsafe extern "C" fn(*const *mut u8, *mut u8) -> u64,
     arena: usize,
+    packed: bool,
+    /// Whether everything is doubles, so that nothing has to be converted.
+    plain: bool,
     failures: Vec<Failure>,
 }
 
@@ -82,6 +85,8 @@ impl Compiled {
             code,
             run,
             arena: emitted.arena,
+            packed: emitted.packed,
+            plain: f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty)).all(|ty| ty.element() == Element::F64),
             failures: emitted.failures,
         })
     }
@@ -124,12 +129,19 @@ impl Compiled {
     /// Memory for runs.
     pub fn workspace(&self) -> Workspace {
         let room = |ty: &Type| lines(ty.len().unwrap_or(0) * ty.element().bytes());
+        let rooms = |types: &[Type]| if self.plain { Vec::new() } else { types.iter().map(room).collect() };
         Workspace {
             arena: lines(self.arena),
-            inputs: self.params.iter().map(room).collect(),
-            outputs: self.results.iter().map(room).collect(),
+            inputs: rooms(&self.params),
+            outputs: rooms(&self.results),
             pointers: Vec::with_capacity(self.params.len() + self.results.len()),
         }
+    }
+
+    /// How many numbers it takes, and how many it gives.
+    pub fn lens(&self) -> (usize, usize) {
+        let len = |types: &[Type]| types.iter().map(|ty| ty.len().unwrap_or(0)).sum();
+        (len(&self.params), len(&self.results))
     }
 
     /// The results at a point: arrays as the numbers they are made of, row by row, integers and truth values as numbers.
@@ -137,41 +149,114 @@ impl Compiled {
     /// # Errors
     /// Another number of arguments, an index outside an array, a guard that fails.
     pub fn run(&self, x: &[f64], workspace: &mut Workspace) -> Result<Vec<f64>, RunError> {
-        let mut all = Vec::new();
+        let mut all = vec![0.0; self.lens().1];
         self.run_into(x, &mut all, workspace)?;
         Ok(all)
     }
 
-    /// [`run`](Compiled::run) into a list, which is cleared first.
+    /// [`run`](Compiled::run) into a list of as many numbers as there are results.
     ///
     /// # Errors
-    /// As [`run`](Compiled::run).
-    pub fn run_into(
+    /// As [`run`](Compiled::run), and another number of results.
+    pub fn run_into(&self, x: &[f64], results: &mut [f64], workspace: &mut Workspace) -> Result<(), RunError> {
+        let (takes, gives) = self.lens();
+        for (expected, found) in [(takes, x.len()), (gives, results.len())] {
+            if expected != found {
+                return Err(RunError::Arguments { function: self.name.clone(), expected, found });
+            }
+        }
+        if !self.plain {
+            return self.run_converted(x, results, workspace);
+        }
+        workspace.pointers.clear();
+        if self.packed {
+            workspace.pointers.push(Pointer(x.as_ptr().cast_mut().cast()));
+            workspace.pointers.push(Pointer(results.as_mut_ptr().cast()));
+        } else {
+            let mut rest = x;
+            for ty in &self.params {
+                let (own, after) = rest.split_at(ty.len().unwrap_or(0));
+                workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
+                rest = after;
+            }
+            let mut rest = results;
+            for ty in &self.results {
+                let (own, after) = rest.split_at_mut(ty.len().unwrap_or(0));
+                workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
+                rest = after;
+            }
+        }
+        self.go(workspace)
+    }
+
+    /// The results for arguments that stand each in a list of its own; all must be doubles.
+    ///
+    /// # Errors
+    /// As [`run_into`](Compiled::run_into); also if something else than doubles is asked for.
+    pub fn call(
         &self,
-        x: &[f64],
-        results: &mut Vec<f64>,
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
-        let expected: usize = self.params.iter().map(|ty| ty.len().unwrap_or(0)).sum();
-        if x.len() != expected {
-            let function = self.name.clone();
-            return Err(RunError::Arguments { function, expected, found: x.len() });
+        let wrong = |expected: usize, found: usize| RunError::Arguments { function: self.name.clone(), expected, found };
+        if inputs.len() != self.params.len() {
+            return Err(wrong(self.params.len(), inputs.len()));
+        }
+        if outputs.len() != self.results.len() {
+            return Err(wrong(self.results.len(), outputs.len()));
+        }
+        let sizes = inputs.iter().map(|x| x.len()).chain(outputs.iter().map(|y| y.len()));
+        for (ty, found) in self.params.iter().chain(&self.results).zip(sizes) {
+            let expected = ty.len().unwrap_or(0);
+            if expected != found {
+                return Err(wrong(expected, found));
+            }
+        }
+        if !self.plain || self.packed {
+            let mut all = vec![0.0; self.lens().1];
+            self.run_into(&inputs.concat(), &mut all, workspace)?;
+            let mut rest = &all[..];
+            for output in outputs {
+                let (own, after) = rest.split_at(output.len());
+                output.copy_from_slice(own);
+                rest = after;
+            }
+            return Ok(());
+        }
+        workspace.pointers.clear();
+        workspace.pointers.extend(inputs.iter().map(|x| Pointer(x.as_ptr().cast_mut().cast())));
+        workspace.pointers.extend(outputs.iter_mut().map(|y| Pointer(y.as_mut_ptr().cast())));
+        self.go(workspace)
+    }
+
+    fn go(&self, workspace: &mut Workspace) -> Result<(), RunError> {
+        if workspace.arena.len() * 64 < self.arena {
+            // A workspace of another program.
+            workspace.arena = lines(self.arena);
+        }
+        let (pointers, arena) = (workspace.pointers.as_ptr(), workspace.arena.as_mut_ptr());
+        // SAFETY: the code takes one pointer for each parameter and result (or one to all of either), to as many elements as their
+        // types say, which the callers have checked; it reads parameters, writes to results and the arena only, within their
+        // sizes: indices that are not known to be inside are checked.
+        let status = unsafe { (self.run)(pointers.cast(), arena.cast()) };
+        self.outcome(status)
+    }
+
+    /// A run with other things than doubles.
+    fn run_converted(&self, x: &[f64], results: &mut [f64], workspace: &mut Workspace) -> Result<(), RunError> {
+        if workspace.inputs.len() != self.params.len() || workspace.outputs.len() != self.results.len() {
+            *workspace = self.workspace();
         }
         let mut rest = x;
         for (ty, room) in self.params.iter().zip(&mut workspace.inputs) {
             let (own, after) = rest.split_at(ty.len().unwrap_or(0));
             rest = after;
             let element = ty.element();
-            let bytes = bytes_mut(room);
-            if element == Element::F64 {
-                for (to, x) in bytes.chunks_exact_mut(8).zip(own) {
-                    to.copy_from_slice(&x.to_ne_bytes());
-                }
-                continue;
-            }
-            for (to, x) in bytes.chunks_exact_mut(element.bytes()).zip(own) {
+            room.resize((own.len() * element.bytes()).div_ceil(64).max(1), Line([0; 64]));
+            for (to, x) in bytes_mut(room).chunks_exact_mut(element.bytes()).zip(own) {
                 match element {
-                    Element::F64 => {}
+                    Element::F64 => to.copy_from_slice(&x.to_ne_bytes()),
                     Element::F32 => to.copy_from_slice(&(*x as f32).to_ne_bytes()),
                     Element::Bool => to[0] = u8::from(*x != 0.0),
                     _ if x.trunc() != *x || x.abs() >= 9e15 => {
@@ -183,24 +268,22 @@ impl Compiled {
                 }
             }
         }
+        for (ty, room) in self.results.iter().zip(&mut workspace.outputs) {
+            let bytes = ty.len().unwrap_or(0) * ty.element().bytes();
+            room.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        }
         workspace.pointers.clear();
-        let Workspace { arena, inputs, outputs, pointers } = workspace;
-        pointers.extend(
-            inputs
-                .iter_mut()
-                .chain(outputs.iter_mut())
-                .map(|room| Pointer(room.as_mut_ptr().cast())),
-        );
-        // SAFETY: the code takes one pointer for each parameter and result, to as many elements as their types say, and
-        // writes to results and the arena only, within their sizes: indices that are not known to be inside are checked.
-        let status = unsafe { (self.run)(pointers.as_ptr().cast(), arena.as_mut_ptr().cast()) };
-        self.outcome(status)?;
-        results.clear();
-        for (ty, room) in self.results.iter().zip(outputs) {
-            let (len, element) = (ty.len().unwrap_or(0), ty.element());
-            let bytes = bytes_mut(room);
-            let chunks = bytes.chunks_exact(element.bytes()).take(len);
-            results.extend(chunks.map(|from| number(from, element)));
+        let Workspace { inputs, outputs, pointers, .. } = workspace;
+        pointers.extend(inputs.iter_mut().chain(outputs.iter_mut()).map(|room| Pointer(room.as_mut_ptr().cast())));
+        self.go(workspace)?;
+        let mut rest = results;
+        for (ty, room) in self.results.iter().zip(&mut workspace.outputs) {
+            let (own, after) = rest.split_at_mut(ty.len().unwrap_or(0));
+            rest = after;
+            let element = ty.element();
+            for (to, from) in own.iter_mut().zip(bytes_mut(room).chunks_exact(element.bytes())) {
+                *to = number(from, element);
+            }
         }
         Ok(())
     }

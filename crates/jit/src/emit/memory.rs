@@ -12,7 +12,12 @@ impl Emitter<'_> {
         match &array.base {
             Base::Arena(0) => "%arena".to_string(),
             Base::Arena(at) => self.op(format_args!("getelementptr i8, ptr %arena, i64 {at}")),
-            Base::Arg(k) => {
+            Base::Arg(k, at) if *at > 0 => {
+                let whole = Array { base: Base::Arg(*k, 0), ..array.clone() };
+                let pointer = self.pointer(&whole);
+                self.op(format_args!("getelementptr i8, ptr {pointer}, i64 {at}"))
+            }
+            Base::Arg(k, _) => {
                 if let Some(pointer) = self.text.pointers.get(k) {
                     return pointer.clone();
                 }

@@ -33,6 +33,8 @@ pub(crate) struct Emitted {
     pub(crate) text: String,
     /// Bytes of scratch memory.
     pub(crate) arena: usize,
+    /// Whether all parameters are one argument, one behind the other, and all results another.
+    pub(crate) packed: bool,
     /// What a status other than 0 means: its number less one.
     pub(crate) failures: Vec<Failure>,
 }
@@ -84,6 +86,7 @@ pub(super) struct Emitter<'o> {
     options: &'o Options,
     /// Bytes of a vector register.
     vector_bytes: usize,
+    packed: bool,
     text: Text,
     next: usize,
     arena: Arena,
@@ -111,6 +114,7 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     let mut e = Emitter {
         options,
         vector_bytes,
+        packed: is_packed(f),
         text: Text::default(),
         next: 0,
         arena: Arena::default(),
@@ -134,15 +138,19 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         "attributes #0 = {{ nounwind \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \
          \"prefer-vector-width\"=\"{width}\" }}"
     );
-    Ok(Emitted { text, arena: e.arena.size(), failures: e.failures })
+    Ok(Emitted { text, arena: e.arena.size(), packed: e.packed, failures: e.failures })
 }
 
 impl Emitter<'_> {
     fn function(&mut self, f: &Function) -> Result<()> {
         let mut args = Vec::new();
         let cx = Lanes::none();
+        let mut at = 0;
         for (k, param) in f.params().iter().enumerate() {
-            let array = Array::new(Base::Arg(k), param.ty, self.known(param.ty)?);
+            let len = self.known(param.ty)?;
+            let base = if self.packed { Base::Arg(0, at) } else { Base::Arg(k, 0) };
+            at += len * param.ty.element().bytes();
+            let array = Array::new(base, param.ty, len);
             args.push(match param.ty.is_scalar() {
                 true => self.load(&array, &Val::int(0), &cx),
                 false => Val::Array(array),
@@ -150,10 +158,13 @@ impl Emitter<'_> {
         }
         let count = f.params().len();
         let mut outs = Vec::new();
+        at = 0;
         for (k, result) in f.results().iter().enumerate() {
             let ty = f.ty(*result);
             let len = self.known(ty)?;
-            outs.push(self.outside(Base::Arg(count + k), ty, len));
+            let base = if self.packed { Base::Arg(1, at) } else { Base::Arg(count + k, 0) };
+            at += len * ty.element().bytes();
+            outs.push(self.outside(base, ty, len));
         }
         let ranges = vec![None; count];
         let results = self.body(f, args, &cx, ranges, &outs)?;
@@ -493,6 +504,13 @@ impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "v{}", self.0)
     }
+}
+
+/// Many pointers cost more than they say: many numbers come in one argument.
+fn is_packed(f: &Function) -> bool {
+    let results = f.results().iter().map(|v| f.ty(*v));
+    let mut types = f.params().iter().map(|p| p.ty).chain(results);
+    f.params().len() + f.results().len() > 12 && types.all(|ty| ty.element() == Element::F64)
 }
 
 fn internal(what: &str) -> JitError {

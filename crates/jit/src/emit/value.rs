@@ -33,8 +33,8 @@ pub(super) enum Target {
 pub(super) enum Base {
     /// A place in the arena, in bytes.
     Arena(usize),
-    /// An argument of the function: its number.
-    Arg(usize),
+    /// An argument of the function: its number, and bytes from where that begins.
+    Arg(usize, usize),
     /// A constant.
     Global(String),
     /// A pointer that has been computed, or a place on the stack.

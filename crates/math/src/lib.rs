@@ -1,0 +1,41 @@
+//! Elementary functions of cotangent, written once over a small set of vector instructions.
+//!
+//! A function such as [`exp`] takes any [`Lanes`]: one `f64` or `f32`, a [`Pack`] of them, or the
+//! handle of an emitter that writes the instructions down. Every instruction is defined to the
+//! last bit, hence so is every function: scalar code, vector code and emitted code agree exactly.
+//!
+//! ```
+//! use cotangent_math::{Pack, Unary, exp};
+//! let x = Pack([0.5, 1.0, -2.0, 800.0]);
+//! assert_eq!(exp(x).0.map(f64::to_bits), x.0.map(|x| exp(x).to_bits()));
+//! assert_eq!(Unary::Exp.apply(0.0_f64), 1.0);
+//! ```
+
+mod coefficients;
+mod exponential;
+mod hyperbolic;
+mod inverse;
+mod lanes;
+mod logarithm;
+mod pack;
+mod parts;
+mod power;
+mod scalar;
+mod slices;
+mod trigonometric;
+mod trigonometric_large;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use exponential::{exp, exp_m1, exp2};
+pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
+pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh};
+pub use lanes::{LaneBits, LaneMask, Lanes};
+pub use logarithm::{ln, ln_1p, log2, log10};
+pub use pack::Pack;
+pub use power::{cbrt, hypot, pow, powi};
+pub use slices::{
+    Binary, Level, Number, Unary, apply_at, apply_f32, apply_f64, apply_powi, apply2_at,
+    apply2_f32, apply2_f64,
+};
+pub use trigonometric::{cos, sin, sin_cos, tan};

@@ -1,0 +1,128 @@
+//! What several functions are made of: polynomials, exact sums and products, exponents.
+
+use crate::{LaneBits, Lanes};
+
+/// A constant that doubles and singles have different values of.
+#[inline(always)]
+pub(crate) fn pick<L: Lanes>(double: f64, single: f64) -> L {
+    L::splat(if L::DOUBLE { double } else { single })
+}
+
+/// A constant of bits that doubles and singles have different values of.
+#[inline(always)]
+pub(crate) fn pick_bits<L: Lanes>(double: i64, single: i64) -> L::Bits {
+    L::Bits::splat(if L::DOUBLE { double } else { single })
+}
+
+/// Σ c\[k\]·xᵏ by Horner's rule.
+#[inline(always)]
+pub(crate) fn horner<L: Lanes, const N: usize>(x: L, c: &[f64; N]) -> L {
+    let mut p = L::splat(c[N - 1]);
+    for k in (0..N - 1).rev() {
+        p = p.fma(x, L::splat(c[k]));
+    }
+    p
+}
+
+/// Σ c\[k\]·xᵏ in two chains, for even and odd k, that a processor runs side by side; x2 = x².
+#[inline(always)]
+pub(crate) fn poly<L: Lanes, const N: usize>(x: L, x2: L, c: &[f64; N]) -> L {
+    // The chain of the highest power, and the other one.
+    let mut p = L::splat(c[N - 1]);
+    let mut q = L::splat(c[N - 2]);
+    let mut k = N - 2;
+    while k >= 2 {
+        p = p.fma(x2, L::splat(c[k - 1]));
+        q = q.fma(x2, L::splat(c[k - 2]));
+        k -= 2;
+    }
+    if k == 1 { q.fma(x, p.fma(x2, L::splat(c[0]))) } else { p.fma(x, q) }
+}
+
+/// [`poly`] with the coefficients for doubles or singles.
+#[inline(always)]
+pub(crate) fn poly_of<L: Lanes, const N: usize, const M: usize>(
+    x: L,
+    x2: L,
+    double: &[f64; N],
+    single: &[f64; M],
+) -> L {
+    if L::DOUBLE { poly(x, x2, double) } else { poly(x, x2, single) }
+}
+
+/// a + b rounded, and the exact error of it. Exact if |a| ≥ |b| or a = 0 (Dekker).
+#[inline(always)]
+pub(crate) fn fast_two_sum<L: Lanes>(a: L, b: L) -> (L, L) {
+    let sum = a + b;
+    (sum, b - (sum - a))
+}
+
+/// a + b rounded, and the exact error of it (Knuth).
+#[inline(always)]
+pub(crate) fn two_sum<L: Lanes>(a: L, b: L) -> (L, L) {
+    let sum = a + b;
+    let of_b = sum - a;
+    (sum, (a - (sum - of_b)) + (b - of_b))
+}
+
+/// a·b rounded, and the exact error of it.
+#[inline(always)]
+pub(crate) fn two_product<L: Lanes>(a: L, b: L) -> (L, L) {
+    let product = a * b;
+    (product, a.fma(b, -product))
+}
+
+/// 1.5·2⁵² for doubles and 1.5·2²³ for singles: adding it rounds to an integer, which the low bits
+/// of the sum then hold.
+#[inline(always)]
+pub(crate) fn magic<L: Lanes>() -> L {
+    pick(6_755_399_441_055_744.0, 12_582_912.0)
+}
+
+/// How many bits the fraction has.
+#[inline(always)]
+pub(crate) fn fraction_bits<L: Lanes>() -> u32 {
+    if L::DOUBLE { 52 } else { 23 }
+}
+
+/// 2ⁿ for the n in the low bits of `n`, where the result is normal.
+#[inline(always)]
+pub(crate) fn power_of_two<L: Lanes>(n: L::Bits) -> L {
+    L::from_bits(n.add(pick_bits::<L>(1023, 127)).shl(fraction_bits::<L>()))
+}
+
+/// Writes x > 0 (normal) as m·2ᵉ with √½ ≤ m < √2; gives m, e and the bits of e + bias.
+#[inline(always)]
+pub(crate) fn split_exponent<L: Lanes>(x: L) -> (L, L, L::Bits) {
+    let half = pick_bits::<L>(0x3fe6_a09e_667f_3bcd, 0x3f35_04f3);
+    let to_one =
+        pick_bits::<L>(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_667f_3bcd, 0x3f80_0000 - 0x3f35_04f3);
+    let bits = x.to_bits().add(to_one);
+    let biased = bits.shr(fraction_bits::<L>());
+    let fraction = bits.and(pick_bits::<L>(0x000f_ffff_ffff_ffff, 0x007f_ffff));
+    // The biased exponent in the low bits of 2⁵² (2²³) is 2⁵² + e + 1023.
+    let e = L::from_bits(biased.or(pick_bits::<L>(0x4330_0000_0000_0000, 0x4b00_0000)))
+        - pick(4_503_599_627_370_496.0 + 1023.0, 8_388_608.0 + 127.0);
+    (L::from_bits(fraction.add(half)), e, biased)
+}
+
+/// The smallest normal number.
+#[inline(always)]
+pub(crate) fn smallest_normal<L: Lanes>() -> L {
+    pick(f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64)
+}
+
+/// ∞.
+#[inline(always)]
+pub(crate) fn infinity<L: Lanes>() -> L {
+    L::splat(f64::INFINITY)
+}
+
+/// (a + a_low)/(b + b_low) rounded nearly once, by a step of Newton's.
+#[inline(always)]
+pub(crate) fn quotient<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> L {
+    let inverse = L::splat(1.0) / b;
+    let y = a * inverse;
+    let rest = (-y).fma(b, a) + (-y).fma(b_low, a_low);
+    rest.fma(inverse, y)
+}
