@@ -11,6 +11,7 @@ mod classify;
 mod control;
 mod elementwise;
 mod kernels;
+mod math;
 mod memory;
 mod scalar;
 mod value;
@@ -69,6 +70,9 @@ impl Lanes {
     }
 }
 
+/// The most calls of elementary functions that are written out.
+const INLINED: usize = 12;
+
 /// A status is returned by every function; 0 is fine. More rounds than this is no end.
 pub(super) const ROUNDS: i64 = 100_000_000;
 
@@ -94,6 +98,9 @@ pub(super) struct Emitter<'o> {
     fails: FxHashMap<usize, String>,
     declared: BTreeMap<String, String>,
     tables: String,
+    functions: BTreeMap<String, String>,
+    /// How often functions are called: few calls are written out where they stand.
+    calls: usize,
     table_names: FxHashMap<Vec<u8>, String>,
 }
 
@@ -122,6 +129,8 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         fails: FxHashMap::default(),
         declared: BTreeMap::new(),
         tables: String::new(),
+        functions: BTreeMap::new(),
+        calls: 0,
         table_names: FxHashMap::default(),
     };
     e.function(f)?;
@@ -130,9 +139,18 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     let _ = writeln!(text, "{}", e.tables);
     let _ = writeln!(text, "define i64 @run(ptr noalias %args, ptr noalias align 64 %arena) #0 {{");
     let _ = writeln!(text, "entry:\n{}  br label %start\nstart:\n{}}}", e.text.entry, e.text.code);
+    for function in e.functions.values() {
+        let _ = writeln!(text, "{function}");
+    }
     for declaration in e.declared.values() {
         let _ = writeln!(text, "{declaration}");
     }
+    let inline = if e.calls <= INLINED { "alwaysinline" } else { "noinline" };
+    let _ = writeln!(
+        text,
+        "attributes #1 = {{ nounwind {inline} \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \
+         \"prefer-vector-width\"=\"{width}\" }}\n!0 = !{{!\"branch_weights\", i32 1, i32 10000}}"
+    );
     let _ = writeln!(
         text,
         "attributes #0 = {{ nounwind \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \

@@ -4,7 +4,7 @@ use cotangent_ir::{Element, Integral, Op};
 use cotangent_ops::{Comparison, Opcode};
 
 use super::value::{Val, is_constant, number, scalar_type, splat, suffix};
-use super::{Emitter, Lanes, Result, internal, llvm_type};
+use super::{Emitter, Lanes, Result, internal, llvm_type, math};
 use crate::runtime;
 
 impl Emitter<'_> {
@@ -410,6 +410,16 @@ impl Emitter<'_> {
         w: usize,
     ) -> String {
         let ty = llvm_type(element, w);
+        if let Some(name) = math::name(code, parameter, element, w) {
+            if !self.functions.contains_key(&name) {
+                let found = math::define(&name, code, parameter, element, w);
+                self.functions.insert(name.clone(), found.text);
+                self.declared.extend(found.declared);
+            }
+            self.calls += 1;
+            let args: Vec<String> = x.iter().map(|x| format!("{ty} {x}")).collect();
+            return self.op(format_args!("call {ty} @{name}({})", args.join(", ")));
+        }
         let out = self.slot(&ty);
         let mut args: Vec<(&str, String)> = vec![
             ("i32", runtime::code_number(code).to_string()),

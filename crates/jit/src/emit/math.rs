@@ -1,0 +1,415 @@
+//! Elementary functions as text: those of `cotangent-math`, run on numbers that write down what is done with them.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+use cotangent_ir::Element;
+use cotangent_math as math;
+use cotangent_math::{LaneBits, LaneMask, Lanes};
+use cotangent_ops::Opcode;
+
+use super::llvm_type;
+use super::value::{number, scalar_type, splat};
+
+/// What is being written, on this thread.
+struct Writer {
+    code: String,
+    /// The text of each value: its name, or a constant.
+    texts: Vec<String>,
+    next: usize,
+    width: usize,
+    declared: Vec<(String, String)>,
+}
+
+thread_local! {
+    static WRITER: RefCell<Option<Writer>> = const { RefCell::new(None) };
+}
+
+fn with<T>(f: impl FnOnce(&mut Writer) -> T) -> T {
+    WRITER.with_borrow_mut(|writer| {
+        f(writer.get_or_insert_with(|| Writer {
+            code: String::new(),
+            texts: Vec::new(),
+            next: 0,
+            width: 1,
+            declared: Vec::new(),
+        }))
+    })
+}
+
+impl Writer {
+    fn value(&mut self, text: String) -> u32 {
+        self.texts.push(text);
+        (self.texts.len() - 1) as u32
+    }
+
+    fn text(&self, value: u32) -> &str {
+        &self.texts[value as usize]
+    }
+
+    fn op(&mut self, text: &str) -> u32 {
+        self.next += 1;
+        let name = format!("%m{}", self.next);
+        let _ = writeln!(self.code, "  {name} = {text}");
+        self.value(name)
+    }
+
+    fn call(&mut self, ret: &str, name: &str, args: &[(&str, u32)]) -> u32 {
+        let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
+        let declaration = format!("declare {ret} @{name}({})", types.join(", "));
+        self.declared.push((name.to_string(), declaration));
+        let args: Vec<String> = args.iter().map(|(ty, x)| format!("{ty} {}", self.text(*x))).collect();
+        self.op(&format!("call {ret} @{name}({})", args.join(", ")))
+    }
+}
+
+/// Numbers: doubles or singles.
+#[derive(Clone, Copy)]
+struct Num<const DOUBLE: bool>(u32);
+
+/// Integers of the same width.
+#[derive(Clone, Copy)]
+struct Int<const DOUBLE: bool>(u32);
+
+/// Truth values.
+#[derive(Clone, Copy)]
+struct Truth(u32);
+
+const fn element(double: bool) -> Element {
+    if double { Element::F64 } else { Element::F32 }
+}
+
+const fn integer(double: bool) -> Element {
+    if double { Element::I64 } else { Element::I32 }
+}
+
+fn binary(ty: Element, name: &str, x: u32, y: u32) -> u32 {
+    with(|w| {
+        let ty = llvm_type(ty, w.width);
+        let text = format!("{name} {ty} {}, {}", w.text(x), w.text(y));
+        w.op(&text)
+    })
+}
+
+fn choose(ty: Element, mask: u32, yes: u32, no: u32) -> u32 {
+    with(|w| {
+        let (masks, ty) = (llvm_type(Element::Bool, w.width), llvm_type(ty, w.width));
+        let text = format!("select {masks} {}, {ty} {}, {ty} {}", w.text(mask), w.text(yes), w.text(no));
+        w.op(&text)
+    })
+}
+
+fn convert(name: &str, x: u32, from: Element, to: Element) -> u32 {
+    with(|w| {
+        let (from, to) = (llvm_type(from, w.width), llvm_type(to, w.width));
+        let text = format!("{name} {from} {} to {to}", w.text(x));
+        w.op(&text)
+    })
+}
+
+fn intrinsic(name: &str, double: bool, args: &[u32]) -> u32 {
+    with(|w| {
+        let ty = llvm_type(element(double), w.width);
+        let bits = if double { "f64" } else { "f32" };
+        let suffix = if w.width == 1 { bits.to_string() } else { format!("v{}{bits}", w.width) };
+        let args: Vec<(&str, u32)> = args.iter().map(|x| (ty.as_str(), *x)).collect();
+        w.call(&ty, &format!("llvm.{name}.{suffix}"), &args)
+    })
+}
+
+macro_rules! arithmetic {
+    ($($trait:ident $method:ident $name:literal),*) => {
+        $(impl<const DOUBLE: bool> $trait for Num<DOUBLE> {
+            type Output = Self;
+            fn $method(self, o: Self) -> Self {
+                Num(binary(element(DOUBLE), $name, self.0, o.0))
+            }
+        })*
+    };
+}
+
+arithmetic!(Add add "fadd", Sub sub "fsub", Mul mul "fmul", Div div "fdiv");
+
+impl<const DOUBLE: bool> Neg for Num<DOUBLE> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Num(with(|w| {
+            let ty = llvm_type(element(DOUBLE), w.width);
+            let text = format!("fneg {ty} {}", w.text(self.0));
+            w.op(&text)
+        }))
+    }
+}
+
+macro_rules! logic {
+    ($($trait:ident $method:ident $name:literal),*) => {
+        $(impl $trait for Truth {
+            type Output = Self;
+            fn $method(self, o: Self) -> Self {
+                Truth(binary(Element::Bool, $name, self.0, o.0))
+            }
+        })*
+    };
+}
+
+logic!(BitAnd bitand "and", BitOr bitor "or", BitXor bitxor "xor");
+
+impl Not for Truth {
+    type Output = Self;
+    fn not(self) -> Self {
+        let all = with(|w| {
+            let text = splat("true", "i1", w.width);
+            w.value(text)
+        });
+        Truth(binary(Element::Bool, "xor", self.0, all))
+    }
+}
+
+impl LaneMask for Truth {}
+
+impl<const DOUBLE: bool> LaneBits for Int<DOUBLE> {
+    type Mask = Truth;
+
+    fn splat(c: i64) -> Self {
+        Int(with(|w| {
+            let c = if DOUBLE { c } else { i64::from(c as i32) };
+            let text = splat(&c.to_string(), scalar_type(integer(DOUBLE)), w.width);
+            w.value(text)
+        }))
+    }
+    fn add(self, o: Self) -> Self {
+        Int(binary(integer(DOUBLE), "add", self.0, o.0))
+    }
+    fn sub(self, o: Self) -> Self {
+        Int(binary(integer(DOUBLE), "sub", self.0, o.0))
+    }
+    fn and(self, o: Self) -> Self {
+        Int(binary(integer(DOUBLE), "and", self.0, o.0))
+    }
+    fn or(self, o: Self) -> Self {
+        Int(binary(integer(DOUBLE), "or", self.0, o.0))
+    }
+    fn xor(self, o: Self) -> Self {
+        Int(binary(integer(DOUBLE), "xor", self.0, o.0))
+    }
+    fn shl(self, by: u32) -> Self {
+        Int(binary(integer(DOUBLE), "shl", self.0, <Self as LaneBits>::splat(i64::from(by)).0))
+    }
+    fn shr(self, by: u32) -> Self {
+        Int(binary(integer(DOUBLE), "lshr", self.0, <Self as LaneBits>::splat(i64::from(by)).0))
+    }
+    fn sar(self, by: u32) -> Self {
+        Int(binary(integer(DOUBLE), "ashr", self.0, <Self as LaneBits>::splat(i64::from(by)).0))
+    }
+    fn eq(self, o: Self) -> Truth {
+        Truth(binary(integer(DOUBLE), "icmp eq", self.0, o.0))
+    }
+    fn lt(self, o: Self) -> Truth {
+        Truth(binary(integer(DOUBLE), "icmp slt", self.0, o.0))
+    }
+    fn select(mask: Truth, yes: Self, no: Self) -> Self {
+        Int(choose(integer(DOUBLE), mask.0, yes.0, no.0))
+    }
+}
+
+macro_rules! lanes {
+    ($double:literal, $widen:expr, $narrow:expr) => {
+        impl Lanes for Num<$double> {
+            type Bits = Int<$double>;
+            type Mask = Truth;
+            type Wide = Num<true>;
+            const DOUBLE: bool = $double;
+
+            fn splat(c: f64) -> Self {
+                Num(with(|w| {
+                    let element = element($double);
+                    let text = splat(&number(c, element), scalar_type(element), w.width);
+                    w.value(text)
+                }))
+            }
+            fn abs(self) -> Self {
+                Num(intrinsic("fabs", $double, &[self.0]))
+            }
+            fn sqrt(self) -> Self {
+                Num(intrinsic("sqrt", $double, &[self.0]))
+            }
+            fn fma(self, b: Self, c: Self) -> Self {
+                Num(intrinsic("fma", $double, &[self.0, b.0, c.0]))
+            }
+            fn round_even(self) -> Self {
+                Num(intrinsic("roundeven", $double, &[self.0]))
+            }
+            fn copysign(self, sign: Self) -> Self {
+                Num(intrinsic("copysign", $double, &[self.0, sign.0]))
+            }
+            fn lt(self, o: Self) -> Truth {
+                Truth(binary(element($double), "fcmp olt", self.0, o.0))
+            }
+            fn le(self, o: Self) -> Truth {
+                Truth(binary(element($double), "fcmp ole", self.0, o.0))
+            }
+            fn gt(self, o: Self) -> Truth {
+                Truth(binary(element($double), "fcmp ogt", self.0, o.0))
+            }
+            fn ge(self, o: Self) -> Truth {
+                Truth(binary(element($double), "fcmp oge", self.0, o.0))
+            }
+            fn eq(self, o: Self) -> Truth {
+                Truth(binary(element($double), "fcmp oeq", self.0, o.0))
+            }
+            fn ne(self, o: Self) -> Truth {
+                Truth(binary(element($double), "fcmp une", self.0, o.0))
+            }
+            fn select(mask: Truth, yes: Self, no: Self) -> Self {
+                Num(choose(element($double), mask.0, yes.0, no.0))
+            }
+            fn to_bits(self) -> Int<$double> {
+                Int(convert("bitcast", self.0, element($double), integer($double)))
+            }
+            fn from_bits(bits: Int<$double>) -> Self {
+                Num(convert("bitcast", bits.0, integer($double), element($double)))
+            }
+            fn widen(self) -> Num<true> {
+                $widen(self)
+            }
+            fn narrow(wide: Num<true>) -> Self {
+                $narrow(wide)
+            }
+            fn rarely<const K: usize>(
+                mask: Truth,
+                values: [Self; K],
+                slow: impl FnOnce() -> [Self; K],
+            ) -> [Self; K] {
+                let (before, inside, after) = with(|w| {
+                    w.next += 1;
+                    let n = w.next;
+                    let (masks, width) = (llvm_type(Element::Bool, w.width), w.width);
+                    let any = match width {
+                        1 => mask.0,
+                        _ => w.call("i1", &format!("llvm.vector.reduce.or.v{width}i1"), &[(&masks, mask.0)]),
+                    };
+                    let labels = (format!("rb{n}"), format!("ri{n}"), format!("ra{n}"));
+                    let any = w.text(any).to_string();
+                    let _ = writeln!(w.code, "  br label %{0}\n{0}:\n  br i1 {any}, label %{1}, label %{2}, !prof !0\n{1}:", labels.0, labels.1, labels.2);
+                    labels
+                });
+                let found = slow();
+                let chosen: Vec<u32> =
+                    (0..K).map(|k| choose(element($double), mask.0, found[k].0, values[k].0)).collect();
+                with(|w| {
+                    let end = format!("{inside}e");
+                    let _ = writeln!(w.code, "  br label %{end}\n{end}:\n  br label %{after}\n{after}:");
+                    let ty = llvm_type(element($double), w.width);
+                    std::array::from_fn(|k| {
+                        let text = format!(
+                            "phi {ty} [ {}, %{before} ], [ {}, %{end} ]",
+                            w.text(values[k].0), w.text(chosen[k])
+                        );
+                        Num(w.op(&text))
+                    })
+                })
+            }
+        }
+    };
+}
+
+lanes!(true, |x: Num<true>| x, |x: Num<true>| x);
+lanes!(
+    false,
+    |x: Num<false>| Num(convert("fpext", x.0, Element::F32, Element::F64)),
+    |x: Num<true>| Num(convert("fptrunc", x.0, Element::F64, Element::F32))
+);
+
+/// A function in text, and what it calls.
+pub(super) struct Definition {
+    pub(super) text: String,
+    pub(super) declared: Vec<(String, String)>,
+}
+
+/// The name of an operation as a function, if it is one that has text.
+pub(super) fn name(code: Opcode, parameter: i32, element: Element, width: usize) -> Option<String> {
+    has(code).then(|| {
+        let power = if code == Opcode::Powi { format!("{parameter}.") } else { String::new() };
+        format!("ct.{}.{power}{width}x{}", code.info().name, element.name())
+    })
+}
+
+fn has(code: Opcode) -> bool {
+    matches!(
+        code,
+        Opcode::Exp | Opcode::Exp2 | Opcode::ExpM1 | Opcode::Ln | Opcode::Log2 | Opcode::Log10 | Opcode::Ln1p
+            | Opcode::Sin | Opcode::Cos | Opcode::Tan | Opcode::Sinh | Opcode::Cosh | Opcode::Tanh
+            | Opcode::Asin | Opcode::Acos | Opcode::Atan | Opcode::Asinh | Opcode::Acosh | Opcode::Atanh
+            | Opcode::Sigmoid | Opcode::Softplus | Opcode::Cbrt | Opcode::Powf | Opcode::Atan2 | Opcode::Hypot
+            | Opcode::Powi | Opcode::Log | Opcode::Sinc
+    )
+}
+
+fn apply<const DOUBLE: bool>(code: Opcode, parameter: i32, x: Num<DOUBLE>, y: Num<DOUBLE>) -> Num<DOUBLE>
+where
+    Num<DOUBLE>: Lanes,
+{
+    let constant = |c: f64| <Num<DOUBLE> as Lanes>::splat(c);
+    match code {
+        Opcode::Exp => math::exp(x),
+        Opcode::Exp2 => math::exp2(x),
+        Opcode::ExpM1 => math::exp_m1(x),
+        Opcode::Ln => math::ln(x),
+        Opcode::Log2 => math::log2(x),
+        Opcode::Log10 => math::log10(x),
+        Opcode::Ln1p => math::ln_1p(x),
+        Opcode::Sin => math::sin(x),
+        Opcode::Cos => math::cos(x),
+        Opcode::Tan => math::tan(x),
+        Opcode::Sinh => math::sinh(x),
+        Opcode::Cosh => math::cosh(x),
+        Opcode::Tanh => math::tanh(x),
+        Opcode::Asin => math::asin(x),
+        Opcode::Acos => math::acos(x),
+        Opcode::Atan => math::atan(x),
+        Opcode::Asinh => math::asinh(x),
+        Opcode::Acosh => math::acosh(x),
+        Opcode::Atanh => math::atanh(x),
+        Opcode::Sigmoid => math::sigmoid(x),
+        Opcode::Softplus => math::softplus(x),
+        Opcode::Cbrt => math::cbrt(x),
+        Opcode::Powf => math::pow(x, y),
+        Opcode::Atan2 => math::atan2(x, y),
+        Opcode::Hypot => math::hypot(x, y),
+        Opcode::Powi => math::pow(x, constant(f64::from(parameter))),
+        Opcode::Log => math::ln(x) / math::ln(y),
+        // As the table has it: 1 where the next term of the series is nothing.
+        Opcode::Sinc => {
+            let small = Lanes::lt(x.abs(), constant(1e-8));
+            Lanes::select(small, constant(1.0), math::sin(x) / x)
+        }
+        _ => x,
+    }
+}
+
+/// Writes a function.
+pub(super) fn define(name: &str, code: Opcode, parameter: i32, element: Element, width: usize) -> Definition {
+    WRITER.with_borrow_mut(|writer| *writer = None);
+    let arity = code.info().arity;
+    let (x, y) = with(|w| {
+        w.width = width;
+        (w.value("%x".to_string()), w.value("%y".to_string()))
+    });
+    let result = match element {
+        Element::F32 => apply::<false>(code, parameter, Num(x), Num(y)).0,
+        _ => apply::<true>(code, parameter, Num(x), Num(y)).0,
+    };
+    let writer = WRITER.with_borrow_mut(Option::take);
+    let Some(writer) = writer else {
+        return Definition { text: String::new(), declared: Vec::new() };
+    };
+    let ty = llvm_type(element, width);
+    let params = if arity == 2 { format!("{ty} %x, {ty} %y") } else { format!("{ty} %x") };
+    let text = format!(
+        "define internal {ty} @{name}({params}) #1 {{\n{}  ret {ty} {}\n}}\n",
+        writer.code,
+        writer.text(result)
+    );
+    Definition { text, declared: writer.declared }
+}
