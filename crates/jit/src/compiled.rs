@@ -13,6 +13,9 @@ pub struct Compiled {
     name: String,
     params: Vec<Type>,
     results: Vec<Type>,
+    /// How many numbers each parameter and each result is.
+    sizes: (Vec<usize>, Vec<usize>),
+    lens: (usize, usize),
     code: Loaded,
     run: unsafe extern "C" fn(*const *mut u8, *mut u8) -> u64,
     arena: usize,
@@ -78,7 +81,12 @@ impl Compiled {
             )
         };
         let ty = |v: &cotangent_ir::Value| f.ty(*v);
+        let len = |ty: Type| ty.len().unwrap_or(0);
+        let takes: Vec<usize> = f.params().iter().map(|p| len(p.ty)).collect();
+        let gives: Vec<usize> = f.results().iter().map(|v| len(f.ty(*v))).collect();
         Ok(Compiled {
+            lens: (takes.iter().sum(), gives.iter().sum()),
+            sizes: (takes, gives),
             name: f.name().to_string(),
             params: f.params().iter().map(|p| p.ty).collect(),
             results: f.results().iter().map(ty).collect(),
@@ -140,8 +148,7 @@ impl Compiled {
 
     /// How many numbers it takes, and how many it gives.
     pub fn lens(&self) -> (usize, usize) {
-        let len = |types: &[Type]| types.iter().map(|ty| ty.len().unwrap_or(0)).sum();
-        (len(&self.params), len(&self.results))
+        self.lens
     }
 
     /// The results at a point: arrays as the numbers they are made of, row by row, integers and truth values as numbers.
@@ -174,14 +181,14 @@ impl Compiled {
             workspace.pointers.push(Pointer(results.as_mut_ptr().cast()));
         } else {
             let mut rest = x;
-            for ty in &self.params {
-                let (own, after) = rest.split_at(ty.len().unwrap_or(0));
+            for len in &self.sizes.0 {
+                let (own, after) = rest.split_at(*len);
                 workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
                 rest = after;
             }
             let mut rest = results;
-            for ty in &self.results {
-                let (own, after) = rest.split_at_mut(ty.len().unwrap_or(0));
+            for len in &self.sizes.1 {
+                let (own, after) = rest.split_at_mut(*len);
                 workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
                 rest = after;
             }
@@ -207,10 +214,9 @@ impl Compiled {
             return Err(wrong(self.results.len(), outputs.len()));
         }
         let sizes = inputs.iter().map(|x| x.len()).chain(outputs.iter().map(|y| y.len()));
-        for (ty, found) in self.params.iter().chain(&self.results).zip(sizes) {
-            let expected = ty.len().unwrap_or(0);
-            if expected != found {
-                return Err(wrong(expected, found));
+        for (expected, found) in self.sizes.0.iter().chain(&self.sizes.1).zip(sizes) {
+            if *expected != found {
+                return Err(wrong(*expected, found));
             }
         }
         if !self.plain || self.packed {

@@ -195,7 +195,7 @@ impl Llvm {
             if self.version.0 >= 18 { "instcombine<no-verify-fixpoint>" } else { "instcombine" };
         format!(
             "always-inline,function(sroa,early-cse<memssa>,{combine},simplifycfg,\
-             loop-mssa(licm),gvn,{combine},dse,simplifycfg)"
+             loop-mssa(licm),gvn,slp-vectorizer,{combine},dse,simplifycfg)"
         )
     }
 

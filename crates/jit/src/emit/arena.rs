@@ -118,6 +118,7 @@ impl Emitter<'_> {
             Val::Array(array) | Val::Target(Target::Shared(array) | Target::Own(array)) => {
                 array.block
             }
+            Val::Kept(_, val) => Self::block(val),
             _ => None,
         }
     }

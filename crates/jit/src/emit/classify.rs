@@ -29,6 +29,7 @@ impl Class {
                 }
             }
             Val::Target(Target::Shared(_)) => Class::One,
+            Val::Kept(_, val) => Class::of(val),
             Val::Target(_) => Class::Many,
         }
     }

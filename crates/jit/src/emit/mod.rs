@@ -73,12 +73,19 @@ impl Lanes {
 /// The most calls of elementary functions that are written out.
 const INLINED: usize = 12;
 
+/// The most lines of a function in the text. Longer ones take LLVM more than their share of time, and run slower.
+const PART: usize = 1000;
+
+const PARAMS: &str = "ptr noalias %args, ptr noalias align 64 %arena";
+
 /// A status is returned by every function; 0 is fine. More rounds than this is no end.
 pub(super) const ROUNDS: i64 = 100_000_000;
 
 /// What a function of the text is written into.
 #[derive(Default)]
 struct Text {
+    /// Lines of code.
+    lines: usize,
     /// Stack places and pointers, before all else.
     entry: String,
     code: String,
@@ -88,6 +95,8 @@ struct Text {
 
 pub(super) struct Emitter<'o> {
     options: &'o Options,
+    /// Functions that are done: one for each part of a long program.
+    done: Vec<String>,
     /// Bytes of a vector register.
     vector_bytes: usize,
     packed: bool,
@@ -112,6 +121,12 @@ struct Frame<'f> {
     last: Vec<Option<Value>>,
     all_parts: FxHashMap<Value, Vec<Option<Value>>>,
     ranges: Vec<Range>,
+    /// Which results a value is.
+    result_of: FxHashMap<Value, Vec<usize>>,
+    /// The parameters of a long program: numbers are read where they are used.
+    origins: Vec<Val>,
+    /// Where values of a long program are kept from part to part.
+    kept: FxHashMap<Value, usize>,
     /// Where a value is to stand, if somebody has asked for it.
     dests: FxHashMap<Value, Array>,
 }
@@ -120,6 +135,7 @@ struct Frame<'f> {
 pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Result<Emitted> {
     let mut e = Emitter {
         options,
+        done: Vec::new(),
         vector_bytes,
         packed: is_packed(f),
         text: Text::default(),
@@ -137,8 +153,10 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     let width = vector_bytes * 8;
     let mut text = String::new();
     let _ = writeln!(text, "{}", e.tables);
-    let _ = writeln!(text, "define i64 @run(ptr noalias %args, ptr noalias align 64 %arena) #0 {{");
-    let _ = writeln!(text, "entry:\n{}  br label %start\nstart:\n{}}}", e.text.entry, e.text.code);
+    for part in &e.done {
+        text += part;
+    }
+    text += &e.whole();
     for function in e.functions.values() {
         let _ = writeln!(text, "{function}");
     }
@@ -169,7 +187,7 @@ impl Emitter<'_> {
             let base = if self.packed { Base::Arg(0, at) } else { Base::Arg(k, 0) };
             at += len * param.ty.element().bytes();
             let array = Array::new(base, param.ty, len);
-            args.push(match param.ty.is_scalar() {
+            args.push(match param.ty.is_scalar() && f.values().len() <= PART {
                 true => self.load(&array, &Val::int(0), &cx),
                 false => Val::Array(array),
             });
@@ -207,19 +225,132 @@ impl Emitter<'_> {
             }
             self.release(result);
         }
-        self.line(format_args!("ret i64 0"));
         self.close();
         Ok(())
     }
 
+    /// The function that runs the parts one after the other.
+    fn whole(&self) -> String {
+        let mut text = format!("define i64 @run({PARAMS}) #0 {{\nentry:\n");
+        if let [_] = &self.done[..] {
+            let _ = writeln!(text, "  %s = tail call i64 @part0(ptr %args, ptr %arena)\n  ret i64 %s\n}}");
+            return text;
+        }
+        for k in 0..self.done.len() {
+            let _ = writeln!(text, "  %s{k} = call i64 @part{k}(ptr %args, ptr %arena)");
+            let _ = writeln!(text, "  %c{k} = icmp eq i64 %s{k}, 0");
+            let _ = writeln!(text, "  br i1 %c{k}, label %go{k}, label %stop{k}");
+            let _ = writeln!(text, "stop{k}:\n  ret i64 %s{k}\ngo{k}:");
+        }
+        text += "  ret i64 0\n}\n";
+        text
+    }
+
     /// Ends a function: what it goes to when something is wrong.
     fn close(&mut self) {
+        self.line(format_args!("ret i64 0"));
         let mut fails: Vec<(usize, String)> = self.fails.drain().collect();
         fails.sort();
         for (code, label) in fails {
             self.label(&label);
             self.line(format_args!("ret i64 {}", code + 1));
         }
+        let text = std::mem::take(&mut self.text);
+        self.done.push(format!(
+            "define internal i64 @part{}({PARAMS}) #0 {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
+            self.done.len(),
+            text.entry,
+            text.code
+        ));
+    }
+
+    /// Ends a part of a long program: what the next parts need is kept in memory.
+    fn cut(&mut self, frame: &mut Frame<'_>) {
+        let mut new: Vec<Value> = Vec::new();
+        for value in frame.f.values() {
+            if let Op::Param(k) = frame.f.op(value)
+                && frame.values[value.index()].is_some()
+            {
+                frame.values[value.index()] = Some(frame.origins[k as usize].clone());
+                continue;
+            }
+            match &frame.values[value.index()] {
+                Some(Val::One(text)) if !value::is_constant(text) => new.push(value),
+                Some(Val::Array(Array { base: Base::Pointer(_), .. })) => new.push(value),
+                _ => {}
+            }
+        }
+        let fresh = new.iter().filter(|v| !frame.kept.contains_key(v)).count();
+        let room = self.allocate(Type::I64, fresh.max(1), false, 1);
+        let mut at = match room.base {
+            Base::Arena(at) => at,
+            _ => 0,
+        };
+        for value in new {
+            let Some(val) = frame.values[value.index()].clone() else { continue };
+            let place = match frame.kept.get(&value) {
+                Some(place) => *place,
+                None => {
+                    let pointer = self.op(format_args!("getelementptr i8, ptr %arena, i64 {at}"));
+                    match &val {
+                        Val::Array(Array { base: Base::Pointer(text), .. }) => {
+                            self.line(format_args!("store ptr {text}, ptr {pointer}"));
+                        }
+                        Val::One(text) => {
+                            let ty = llvm_type(frame.f.ty(value).element(), 1);
+                            self.line(format_args!("store {ty} {text}, ptr {pointer}"));
+                        }
+                        _ => {}
+                    }
+                    frame.kept.insert(value, at);
+                    at += 8;
+                    at - 8
+                }
+            };
+            frame.values[value.index()] = Some(Val::Kept(place, Box::new(val)));
+        }
+        self.close();
+    }
+
+    /// Numbers among the results of a long program are written as soon as they are there.
+    fn deliver(&mut self, frame: &mut Frame<'_>, value: Value, outs: &[Array], cx: &Lanes) -> Result<()> {
+        if !frame.f.ty(value).is_scalar() {
+            return Ok(());
+        }
+        if frame.result_of.is_empty() {
+            for (k, result) in frame.f.results().iter().enumerate() {
+                frame.result_of.entry(*result).or_default().push(k);
+            }
+        }
+        for k in frame.result_of.get(&value).cloned().unwrap_or_default() {
+            self.recall(frame, value);
+            let val = frame.get(value)?.clone();
+            self.store(&outs[k], &Val::int(0), &val, cx);
+        }
+        Ok(())
+    }
+
+    /// Operands that an earlier part has computed are read again.
+    fn recall(&mut self, frame: &mut Frame<'_>, value: Value) {
+        if let Some(Val::Array(array)) = &frame.values[value.index()]
+            && frame.f.ty(value).is_scalar()
+        {
+            let array = array.clone();
+            frame.values[value.index()] = Some(self.load(&array, &Val::int(0), &Lanes::none()));
+            return;
+        }
+        let Some(Val::Kept(place, val)) = frame.values[value.index()].clone() else { return };
+        let pointer = self.op(format_args!("getelementptr i8, ptr %arena, i64 {place}"));
+        frame.values[value.index()] = Some(match *val {
+            Val::Array(array) => {
+                let text = self.op(format_args!("load ptr, ptr {pointer}"));
+                Val::Array(Array { base: Base::Pointer(text), ..array })
+            }
+            _ => {
+                let ty = llvm_type(frame.f.ty(value).element(), 1);
+                Val::One(self.op(format_args!("load {ty}, ptr {pointer}")))
+            }
+        });
     }
 
     /// The results of a body. References to what the arguments stand in are taken over, those of the results handed on.
@@ -231,6 +362,8 @@ impl Emitter<'_> {
         ranges: Vec<Range>,
         outs: &[Array],
     ) -> Result<Vec<Val>> {
+        // Only the program itself has places for its results.
+        let top = !outs.is_empty();
         let mut frame = Frame {
             f,
             values: vec![None; f.len()],
@@ -238,8 +371,16 @@ impl Emitter<'_> {
             last: last_uses(f),
             all_parts: f.all_parts(),
             ranges,
+            result_of: FxHashMap::default(),
+            origins: Vec::new(),
+            kept: FxHashMap::default(),
             dests: destinations(f, outs),
         };
+        let long = top && f.values().len() > PART;
+        if long {
+            frame.last = last_uses_of(f, |v| f.ty(v).is_scalar());
+            frame.origins = args.clone();
+        }
         let mut args: Vec<Option<Val>> = args.into_iter().map(Some).collect();
         for value in f.values() {
             if let Op::Param(k) = f.op(value) {
@@ -249,6 +390,12 @@ impl Emitter<'_> {
         // Parameters that are not used.
         args.into_iter().flatten().for_each(|val| self.release(val));
         for value in f.values() {
+            if long {
+                if self.text.lines > PART {
+                    self.cut(&mut frame);
+                }
+                f.operands(value).for_each(|operand| self.recall(&mut frame, operand));
+            }
             match f.op(value) {
                 Op::Param(_) => {}
                 Op::Structure(_) => self.structure(&mut frame, value, cx)?,
@@ -263,18 +410,29 @@ impl Emitter<'_> {
                     frame.values[value.index()] = Some(val);
                 }
             }
+            if long {
+                self.deliver(&mut frame, value, outs, cx)?;
+            }
             if !matches!(f.op(value), Op::Part(_)) {
                 self.forget(&mut frame, value);
             }
         }
         for (k, guard) in f.guards().iter().enumerate() {
+            self.recall(&mut frame, guard.condition);
             let condition = frame.get(guard.condition)?.clone();
             let function = f.name().to_string();
             let failure = Failure::Guard { function, guard: k };
             self.require(&condition, guard.expected, failure, cx);
         }
         let mut results = Vec::with_capacity(f.results().len());
-        for result in f.results() {
+        for (k, result) in f.results().iter().enumerate() {
+            if long && f.ty(*result).is_scalar() {
+                let out = Val::Array(outs[k].clone());
+                self.retain(&out);
+                results.push(out);
+                continue;
+            }
+            self.recall(&mut frame, *result);
             let val = frame.get(*result)?.clone();
             self.retain(&val);
             results.push(val);
@@ -378,6 +536,7 @@ impl Emitter<'_> {
     /// An instruction with a result.
     fn op(&mut self, text: Arguments<'_>) -> String {
         self.next += 1;
+        self.text.lines += 1;
         let _ = writeln!(self.text.code, "  %{} = {text}", Number(self.next));
         format!("%{}", Number(self.next))
     }
@@ -537,6 +696,11 @@ fn internal(what: &str) -> JitError {
 
 /// By value: what uses it last; itself if nothing does, nothing if it is a result.
 fn last_uses(f: &Function) -> Vec<Option<Value>> {
+    last_uses_of(f, |_| false)
+}
+
+/// The same, where some results are handed on at once.
+fn last_uses_of(f: &Function, delivered: impl Fn(Value) -> bool) -> Vec<Option<Value>> {
     let mut last: Vec<Option<Value>> = f.values().map(Some).collect();
     for value in f.values() {
         for operand in f.operands(value) {
@@ -544,7 +708,7 @@ fn last_uses(f: &Function) -> Vec<Option<Value>> {
         }
     }
     let guards = f.guards().iter().map(|guard| guard.condition);
-    for kept in f.results().iter().copied().chain(guards) {
+    for kept in f.results().iter().copied().filter(|v| !delivered(*v)).chain(guards) {
         last[kept.index()] = None;
     }
     last

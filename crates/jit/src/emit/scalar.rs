@@ -29,7 +29,7 @@ impl Emitter<'_> {
                 self.op(format_args!("add {ty} {from}, <{}>", steps.join(", ")))
             }
             Val::Many(x) => x.clone(),
-            Val::Array(_) | Val::Target(_) => "poison".to_string(),
+            Val::Array(_) | Val::Target(_) | Val::Kept(..) => "poison".to_string(),
         }
     }
 

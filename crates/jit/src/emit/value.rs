@@ -15,6 +15,8 @@ pub(super) enum Val {
     Array(Array),
     /// A target of an accumulation: nothing is done with it but adding.
     Target(Target),
+    /// A value of an earlier part of a long program: where it is kept in the arena, and what it was.
+    Kept(usize, Box<Val>),
 }
 
 /// Where an accumulation adds.
