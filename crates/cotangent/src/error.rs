@@ -116,6 +116,9 @@ pub enum Error {
     /// A colouring that does not fit its pattern.
     #[error(transparent)]
     Plan(#[from] cotangent_sparse::PlanError),
+    /// A function that could not be compiled, or a compiled one that could not be run.
+    #[error("{0}")]
+    Compiled(String),
     /// The function could not go on.
     #[error(transparent)]
     Function(#[from] Fault),

@@ -18,6 +18,7 @@
 //!   many evaluations ([`prepare_gradient`] …).
 //! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`].
 //! - **Sparse**: [`sparse_jacobian`], [`sparse_hessian`] by [`Sparse`] backends, [`edge_pushing`].
+//! - **Machine code**: [`compile`], [`compile_at`], [`compile_arrays`] give a [`Compiled`] function.
 //! - **Analyses**: [`bounds`], [`jacobian_sparsity`], [`hessian_sparsity`], [`operations`], [`find_nan`].
 //! - **Own derivatives**: [`Rule`], [`check_rule`]; **checks**: [`check_derivatives`].
 //!
@@ -37,6 +38,7 @@
 mod analyse;
 mod backend;
 mod check;
+mod compile;
 mod error;
 mod function;
 mod matrix;
@@ -56,6 +58,9 @@ pub use backend::{
     Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
 };
 pub use check::{Comparison, Report, check_derivatives, check_rule};
+pub use compile::{Compiled, compile, compile_arrays, compile_at, machine};
+pub use cotangent_ir as ir;
+pub use cotangent_jit as jit;
 pub use cotangent_numbers::{self as numbers, Elementary, Fault, Interval, Scalar};
 pub use cotangent_numbers::{Program, Replay, Tape, Var, fuse, kernel, linalg, map, zip};
 pub use cotangent_ops::Primitive;

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use cotangent_ir::{Function, parse, sum_over, trace, trace_arrays, max_over};
+use cotangent_ir::{Function, max_over, parse, sum_over, trace, trace_arrays};
 use cotangent_jit::{Compiled, Options, Output};
 use cotangent_numbers::Scalar;
 use cotangent_optimize::simplify;
@@ -74,7 +74,10 @@ fn report(what: &str, f: &Function, x: &[f64], show: bool) {
         compiled.run_into(black_box(x), &mut out, &mut workspace).unwrap();
         black_box(&out);
     });
-    println!("{what}: {ns:.1} ns, derived in {derived:.1} ms, compiled in {made:.1} ms, {:?} bytes", compiled.sizes());
+    println!(
+        "{what}: {ns:.1} ns, derived in {derived:.1} ms, compiled in {made:.1} ms, {:?} bytes",
+        compiled.sizes()
+    );
 }
 
 fn main() {
@@ -97,7 +100,12 @@ fn main() {
         .unwrap();
         report(&format!("rosenbrock {n}"), &f, &x, show.as_deref() == Some("rosen") && n == 1000);
         let flat = trace("flat", n, |x| vec![rosenbrock(x)]).unwrap();
-        report(&format!("rosenbrock {n} flat"), &flat, &x, show.as_deref() == Some("flat") && n == 10);
+        report(
+            &format!("rosenbrock {n} flat"),
+            &flat,
+            &x,
+            show.as_deref() == Some("flat") && n == 10,
+        );
     }
     let n = 100;
     let x: Vec<f64> = (0..n).map(|i| 0.5 + (i as f64).sin() * 0.3).collect();

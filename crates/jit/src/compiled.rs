@@ -94,7 +94,12 @@ impl Compiled {
             run,
             arena: emitted.arena,
             packed: emitted.packed,
-            plain: f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty)).all(|ty| ty.element() == Element::F64),
+            plain: f
+                .params()
+                .iter()
+                .map(|p| p.ty)
+                .chain(f.results().iter().map(ty))
+                .all(|ty| ty.element() == Element::F64),
             failures: emitted.failures,
         })
     }
@@ -137,7 +142,8 @@ impl Compiled {
     /// Memory for runs.
     pub fn workspace(&self) -> Workspace {
         let room = |ty: &Type| lines(ty.len().unwrap_or(0) * ty.element().bytes());
-        let rooms = |types: &[Type]| if self.plain { Vec::new() } else { types.iter().map(room).collect() };
+        let rooms =
+            |types: &[Type]| if self.plain { Vec::new() } else { types.iter().map(room).collect() };
         Workspace {
             arena: lines(self.arena),
             inputs: rooms(&self.params),
@@ -165,7 +171,12 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`run`](Compiled::run), and another number of results.
-    pub fn run_into(&self, x: &[f64], results: &mut [f64], workspace: &mut Workspace) -> Result<(), RunError> {
+    pub fn run_into(
+        &self,
+        x: &[f64],
+        results: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
         let (takes, gives) = self.lens();
         for (expected, found) in [(takes, x.len()), (gives, results.len())] {
             if expected != found {
@@ -206,7 +217,11 @@ impl Compiled {
         outputs: &mut [&mut [f64]],
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
-        let wrong = |expected: usize, found: usize| RunError::Arguments { function: self.name.clone(), expected, found };
+        let wrong = |expected: usize, found: usize| RunError::Arguments {
+            function: self.name.clone(),
+            expected,
+            found,
+        };
         if inputs.len() != self.params.len() {
             return Err(wrong(self.params.len(), inputs.len()));
         }
@@ -250,8 +265,15 @@ impl Compiled {
     }
 
     /// A run with other things than doubles.
-    fn run_converted(&self, x: &[f64], results: &mut [f64], workspace: &mut Workspace) -> Result<(), RunError> {
-        if workspace.inputs.len() != self.params.len() || workspace.outputs.len() != self.results.len() {
+    fn run_converted(
+        &self,
+        x: &[f64],
+        results: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
+        if workspace.inputs.len() != self.params.len()
+            || workspace.outputs.len() != self.results.len()
+        {
             *workspace = self.workspace();
         }
         let mut rest = x;
@@ -280,7 +302,12 @@ impl Compiled {
         }
         workspace.pointers.clear();
         let Workspace { inputs, outputs, pointers, .. } = workspace;
-        pointers.extend(inputs.iter_mut().chain(outputs.iter_mut()).map(|room| Pointer(room.as_mut_ptr().cast())));
+        pointers.extend(
+            inputs
+                .iter_mut()
+                .chain(outputs.iter_mut())
+                .map(|room| Pointer(room.as_mut_ptr().cast())),
+        );
         self.go(workspace)?;
         let mut rest = results;
         for (ty, room) in self.results.iter().zip(&mut workspace.outputs) {

@@ -59,7 +59,8 @@ impl Writer {
         let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
         let declaration = format!("declare {ret} @{name}({})", types.join(", "));
         self.declared.push((name.to_string(), declaration));
-        let args: Vec<String> = args.iter().map(|(ty, x)| format!("{ty} {}", self.text(*x))).collect();
+        let args: Vec<String> =
+            args.iter().map(|(ty, x)| format!("{ty} {}", self.text(*x))).collect();
         self.op(&format!("call {ret} @{name}({})", args.join(", ")))
     }
 }
@@ -95,7 +96,8 @@ fn binary(ty: Element, name: &str, x: u32, y: u32) -> u32 {
 fn choose(ty: Element, mask: u32, yes: u32, no: u32) -> u32 {
     with(|w| {
         let (masks, ty) = (llvm_type(Element::Bool, w.width), llvm_type(ty, w.width));
-        let text = format!("select {masks} {}, {ty} {}, {ty} {}", w.text(mask), w.text(yes), w.text(no));
+        let text =
+            format!("select {masks} {}, {ty} {}, {ty} {}", w.text(mask), w.text(yes), w.text(no));
         w.op(&text)
     })
 }
@@ -315,11 +317,11 @@ macro_rules! lanes {
 }
 
 lanes!(true, |x: Num<true>| x, |x: Num<true>| x);
-lanes!(
-    false,
-    |x: Num<false>| Num(convert("fpext", x.0, Element::F32, Element::F64)),
-    |x: Num<true>| Num(convert("fptrunc", x.0, Element::F64, Element::F32))
-);
+lanes!(false, |x: Num<false>| Num(convert("fpext", x.0, Element::F32, Element::F64)), |x: Num<
+    true,
+>| Num(
+    convert("fptrunc", x.0, Element::F64, Element::F32)
+));
 
 /// A function in text, and what it calls.
 pub(super) struct Definition {
@@ -338,15 +340,43 @@ pub(super) fn name(code: Opcode, parameter: i32, element: Element, width: usize)
 fn has(code: Opcode) -> bool {
     matches!(
         code,
-        Opcode::Exp | Opcode::Exp2 | Opcode::ExpM1 | Opcode::Ln | Opcode::Log2 | Opcode::Log10 | Opcode::Ln1p
-            | Opcode::Sin | Opcode::Cos | Opcode::Tan | Opcode::Sinh | Opcode::Cosh | Opcode::Tanh
-            | Opcode::Asin | Opcode::Acos | Opcode::Atan | Opcode::Asinh | Opcode::Acosh | Opcode::Atanh
-            | Opcode::Sigmoid | Opcode::Softplus | Opcode::Cbrt | Opcode::Powf | Opcode::Atan2 | Opcode::Hypot
-            | Opcode::Powi | Opcode::Log | Opcode::Sinc
+        Opcode::Exp
+            | Opcode::Exp2
+            | Opcode::ExpM1
+            | Opcode::Ln
+            | Opcode::Log2
+            | Opcode::Log10
+            | Opcode::Ln1p
+            | Opcode::Sin
+            | Opcode::Cos
+            | Opcode::Tan
+            | Opcode::Sinh
+            | Opcode::Cosh
+            | Opcode::Tanh
+            | Opcode::Asin
+            | Opcode::Acos
+            | Opcode::Atan
+            | Opcode::Asinh
+            | Opcode::Acosh
+            | Opcode::Atanh
+            | Opcode::Sigmoid
+            | Opcode::Softplus
+            | Opcode::Cbrt
+            | Opcode::Powf
+            | Opcode::Atan2
+            | Opcode::Hypot
+            | Opcode::Powi
+            | Opcode::Log
+            | Opcode::Sinc
     )
 }
 
-fn apply<const DOUBLE: bool>(code: Opcode, parameter: i32, x: Num<DOUBLE>, y: Num<DOUBLE>) -> Num<DOUBLE>
+fn apply<const DOUBLE: bool>(
+    code: Opcode,
+    parameter: i32,
+    x: Num<DOUBLE>,
+    y: Num<DOUBLE>,
+) -> Num<DOUBLE>
 where
     Num<DOUBLE>: Lanes,
 {
@@ -389,7 +419,13 @@ where
 }
 
 /// Writes a function.
-pub(super) fn define(name: &str, code: Opcode, parameter: i32, element: Element, width: usize) -> Definition {
+pub(super) fn define(
+    name: &str,
+    code: Opcode,
+    parameter: i32,
+    element: Element,
+    width: usize,
+) -> Definition {
     WRITER.with_borrow_mut(|writer| *writer = None);
     let arity = code.info().arity;
     let (x, y) = with(|w| {

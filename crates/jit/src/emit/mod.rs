@@ -233,7 +233,10 @@ impl Emitter<'_> {
     fn whole(&self) -> String {
         let mut text = format!("define i64 @run({PARAMS}) #0 {{\nentry:\n");
         if let [_] = &self.done[..] {
-            let _ = writeln!(text, "  %s = tail call i64 @part0(ptr %args, ptr %arena)\n  ret i64 %s\n}}");
+            let _ = writeln!(
+                text,
+                "  %s = tail call i64 @part0(ptr %args, ptr %arena)\n  ret i64 %s\n}}"
+            );
             return text;
         }
         for k in 0..self.done.len() {
@@ -313,7 +316,13 @@ impl Emitter<'_> {
     }
 
     /// Numbers among the results of a long program are written as soon as they are there.
-    fn deliver(&mut self, frame: &mut Frame<'_>, value: Value, outs: &[Array], cx: &Lanes) -> Result<()> {
+    fn deliver(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        outs: &[Array],
+        cx: &Lanes,
+    ) -> Result<()> {
         if !frame.f.ty(value).is_scalar() {
             return Ok(());
         }
