@@ -12,6 +12,7 @@
 //! ```
 
 mod coefficients;
+mod error_function;
 mod exponential;
 mod hyperbolic;
 mod inverse;
@@ -27,6 +28,7 @@ mod trigonometric_large;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use error_function::{erf, erfc};
 pub use exponential::{exp, exp_m1, exp2};
 pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
 pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh};

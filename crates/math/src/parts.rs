@@ -126,3 +126,21 @@ pub(crate) fn quotient<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> L {
     let rest = (-y).fma(b, a) + (-y).fma(b_low, a_low);
     rest.fma(inverse, y)
 }
+
+/// (a + a_low)·(b + b_low) in two parts.
+#[inline(always)]
+pub(crate) fn product<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
+    let (high, low) = two_product(a, b);
+    (high, a_low.fma(b, a.fma(b_low, low)))
+}
+
+/// The coefficients without the first one, which is in two parts.
+pub(crate) const fn tail<const N: usize, const M: usize>(c: [f64; N]) -> [f64; M] {
+    let mut rest = [0.0; M];
+    let mut k = 0;
+    while k < M {
+        rest[k] = c[k + 2];
+        k += 1;
+    }
+    rest
+}

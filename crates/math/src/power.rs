@@ -3,24 +3,17 @@
 use crate::coefficients::{EXP_M1, EXP_M1_F32, INVERSE_CBRT, LN_TAIL};
 use crate::exponential::{clamp, ln2, reduce, scale};
 use crate::parts::{
-    fast_two_sum, horner, infinity, magic, pick, poly, poly_of, power_of_two, smallest_normal,
-    split_exponent, two_product,
+    fast_two_sum, horner, infinity, magic, pick, poly, poly_of, power_of_two, product,
+    smallest_normal, split_exponent, two_product,
 };
 use crate::{LaneBits, Lanes};
 
 /// 2⁵⁴: doubles below the normal ones are scaled by it.
 const UP: f64 = 18_014_398_509_481_984.0;
 
-/// (a + a_low)·(b + b_low) in two parts, not yet made apart.
-#[inline(always)]
-fn product<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
-    let (high, low) = two_product(a, b);
-    (high, a_low.fma(b, a.fma(b_low, low)))
-}
-
 /// ln x − less·ln 2 in two parts, to about 2⁻⁶⁸, for normal doubles.
 #[inline(always)]
-fn ln_pair<L: Lanes>(x: L, less: L) -> (L, L) {
+pub(crate) fn ln_pair<L: Lanes>(x: L, less: L) -> (L, L) {
     let (m, e, _) = split_exponent(x);
     let e = e - less;
     let f = m - L::splat(1.0);
@@ -72,8 +65,8 @@ fn power_of_normal<L: Lanes>(x: L, less: L, y: L, singles: bool) -> L {
         crate::exp(y * crate::logarithm::ln_of_split(m, e - less))
     } else {
         let (high, low) = ln_pair(x, less);
-        let (product, error) = two_product(high, y);
-        exp_pair(product, low.fma(y, error))
+        let (high, low) = product((high, low), (y, L::splat(0.0)));
+        exp_pair(high, low)
     }
 }
 

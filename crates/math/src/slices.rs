@@ -423,6 +423,10 @@ functions! {
     Acosh acosh,
     /// The inverse hyperbolic tangent.
     Atanh atanh,
+    /// The error function.
+    Erf erf,
+    /// 1 − the error function.
+    Erfc erfc,
     ;
     binary:
     /// x to the power y.

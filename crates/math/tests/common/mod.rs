@@ -31,6 +31,8 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
         Unary::Asinh => core_math::asinh,
         Unary::Acosh => core_math::acosh,
         Unary::Atanh => core_math::atanh,
+        Unary::Erf => core_math::erf,
+        Unary::Erfc => core_math::erfc,
         other => panic!("{other:?} has no reference"),
     }
 }
