@@ -2,7 +2,9 @@
 
 use crate::coefficients::{ASIN, ASIN_F32, ATAN, ATAN_F32};
 use crate::logarithm::{ln_of_split, ln_of_sum};
-use crate::parts::{fast_two_sum, infinity, pick, poly_of, split_exponent, two_product, two_sum};
+use crate::parts::{
+    fast_two_sum, infinity, pick, poly_of, quotient_pair, split_exponent, two_product, two_sum,
+};
 use crate::{LaneBits, Lanes};
 
 /// π/2 in two parts.
@@ -29,9 +31,7 @@ fn angle<L: Lanes>(y: L, x: L, left: Option<L::Mask>) -> L {
     let above_low = L::select(turned, -above_low, zero);
     let below = L::select(turned, below, long);
     let below_low = L::select(turned, below_low, zero);
-    let inverse = one / below;
-    let t = above * inverse;
-    let t_low = ((-t).fma(below, above) + (-t).fma(below_low, above_low)) * inverse;
+    let (t, t_low) = quotient_pair((above, above_low), (below, below_low));
     let z = t * t;
     let t = t + poly_of(z, z * z, &ATAN, &ATAN_F32).fma(z * t, t_low);
     // Times π/4: how far the angle is turned; mirrored at the diagonal and at the vertical.
@@ -174,11 +174,7 @@ pub fn atanh<L: Lanes>(x: L) -> L {
     let one = L::splat(1.0);
     let y = x.abs();
     // (1 + y)/(1 − y) in two parts.
-    let (above, above_low) = fast_two_sum(one, y);
-    let (below, below_low) = fast_two_sum(one, -y);
-    let inverse = one / below;
-    let u = above * inverse;
-    let lost = ((-u).fma(below, above) + (-u).fma(below_low, above_low)) * inverse;
+    let (u, lost) = quotient_pair(fast_two_sum(one, y), fast_two_sum(one, -y));
     let (u, lost) = fast_two_sum(u, lost);
     let value = ln_of_sum(u, lost) * L::splat(0.5);
     // x + x³/3 for small ones.

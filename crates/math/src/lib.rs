@@ -14,6 +14,7 @@
 mod coefficients;
 mod error_function;
 mod exponential;
+mod gamma;
 mod hyperbolic;
 mod inverse;
 mod lanes;
@@ -30,6 +31,7 @@ mod x86;
 
 pub use error_function::{erf, erfc};
 pub use exponential::{exp, exp_m1, exp2};
+pub use gamma::{digamma, ln_gamma};
 pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
 pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh};
 pub use lanes::{LaneBits, LaneMask, Lanes};

@@ -118,7 +118,16 @@ pub(crate) fn infinity<L: Lanes>() -> L {
     L::splat(f64::INFINITY)
 }
 
-/// (a + a_low)/(b + b_low) rounded nearly once, by a step of Newton's.
+/// (a + a_low)/(b + b_low) in two parts, by a step of Newton's.
+#[inline(always)]
+pub(crate) fn quotient_pair<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
+    let inverse = L::splat(1.0) / b;
+    let y = a * inverse;
+    let rest = (-y).fma(b, a) + (-y).fma(b_low, a_low);
+    (y, rest * inverse)
+}
+
+/// (a + a_low)/(b + b_low) rounded nearly once.
 #[inline(always)]
 pub(crate) fn quotient<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> L {
     let inverse = L::splat(1.0) / b;

@@ -427,6 +427,10 @@ functions! {
     Erf erf,
     /// 1 − the error function.
     Erfc erfc,
+    /// The logarithm of the magnitude of the gamma function.
+    LnGamma ln_gamma,
+    /// The derivative of the logarithm of the gamma function.
+    Digamma digamma,
     ;
     binary:
     /// x to the power y.

@@ -34,7 +34,7 @@ fn reduce<L: Lanes>(x: L) -> (L, L, L::Bits) {
 
 /// sin(r + low) = r + sine and cos(r + low) = 1 + cosine.
 #[inline(always)]
-fn kernels<L: Lanes>(r: L, low: L) -> (L, L) {
+pub(crate) fn kernels<L: Lanes>(r: L, low: L) -> (L, L) {
     let z = r * r;
     let z2 = z * z;
     let half = z * L::splat(0.5);

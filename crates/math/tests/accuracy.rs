@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{everywhere, reference, ulps, ulps_f32};
+use common::{everywhere, reference, size, ulps_of, ulps_of_f32};
 use cotangent_math::{Level, Unary, apply_at, apply_f32, apply_f64};
 
 /// The largest error allowed, in units of the last place.
@@ -19,7 +19,8 @@ fn doubles_are_within_two_units_of_the_last_place() {
         apply_f64(function, &x, &mut out);
         let mut worst = (0.0, 0.0, 0.0);
         for (&x, &y) in x.iter().zip(&out) {
-            let error = ulps(y, reference(x));
+            let want = reference(x);
+            let error = ulps_of(y, want, size(function, x, want));
             if error > worst.0 {
                 worst = (error, x, y);
             }
@@ -44,7 +45,8 @@ fn singles_are_within_two_units_of_the_last_place() {
         apply_f32(function, &x, &mut out);
         let mut worst = (0.0, 0.0, 0.0);
         for (&x, &y) in x.iter().zip(&out) {
-            let error = ulps_f32(y, reference(f64::from(x)));
+            let want = reference(f64::from(x));
+            let error = ulps_of_f32(y, want, size(function, f64::from(x), want));
             if error > worst.0 {
                 worst = (error, x, y);
             }
@@ -85,7 +87,7 @@ fn every_single_is_within_two_units_of_the_last_place() {
                 if out[i] == want[i] as f32 && out[i] != 0.0 {
                     continue;
                 }
-                let error = ulps_f32(out[i], want[i]);
+                let error = ulps_of_f32(out[i], want[i], size(function, wide[i], want[i]));
                 if error > worst.0 {
                     worst = (error, x[i], out[i], want[i]);
                 }

@@ -83,7 +83,8 @@ both("ERF", "(erf x)/x − 1 as a polynomial in x², on |x| ≤ 1/2.",
      lambda z: erf(sqrt(z)) / sqrt(z) - 1, lambda z: mpf(1), mpf("1e-9"), mpf("0.501") ** 2, 10, 5)
 
 spec("LN_GAMMA", "(ln Γ(2 + y)/y − (1 − γ))/y on |y| ≤ 1/2.",
-     lambda y: (loggamma(2 + y) / y - (1 - euler)) / y, lambda y: abs(y) / mpf("0.4"), mpf("-0.5001"), mpf("0.5001"), range(19), grid=300)
+     lambda y: (loggamma(2 + y) / y - (1 - euler)) / y, lambda y: abs(y) / mpf("0.4"), mpf("-0.5001"), mpf("0.5001"), range(19),
+     exact=1, grid=300)
 spec("STIRLING", "x (ln Γ(x) − (x − 1/2) ln x + x − ln(2π)/2) as a polynomial in 1/x², on x ≥ 4.",
      lambda w: (loggamma(1 / sqrt(w)) - (1 / sqrt(w) - mpf(1) / 2) * log(1 / sqrt(w)) + 1 / sqrt(w) - log(2 * pi) / 2) / sqrt(w),
      lambda w: sqrt(w) / 2, mpf("1e-6"), mpf(1) / 16, range(9), grid=300)

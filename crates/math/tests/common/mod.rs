@@ -33,6 +33,8 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
         Unary::Atanh => core_math::atanh,
         Unary::Erf => core_math::erf,
         Unary::Erfc => core_math::erfc,
+        Unary::LnGamma => core_math::lgamma,
+        Unary::Digamma => double_double::digamma,
         other => panic!("{other:?} has no reference"),
     }
 }
@@ -64,6 +66,29 @@ pub fn ulps(got: f64, want: f64) -> f64 {
     }
     let (got, want) = (ordered(got), ordered(want));
     (i128::from(got) - i128::from(want)).unsigned_abs() as f64
+}
+
+/// The size that errors are measured against: that of the result, but at least 1 near the zeros that
+/// the functions of Γ have at negative arguments.
+pub fn size(function: Unary, x: f64, want: f64) -> f64 {
+    let zeros = matches!(function, Unary::LnGamma | Unary::Digamma) && x < 0.0;
+    if zeros { want.abs().max(1.0).copysign(want) } else { want }
+}
+
+/// [`ulps`] in units of the last place of `size` where that is larger.
+pub fn ulps_of(got: f64, want: f64, size: f64) -> f64 {
+    if size == want || want.is_nan() || got.is_nan() {
+        return ulps(got, want);
+    }
+    (got - want).abs() / f64::EPSILON
+}
+
+/// [`ulps_f32`] in units of the last place of `size` where that is larger.
+pub fn ulps_of_f32(got: f32, want: f64, size: f64) -> f64 {
+    if size == want || want.is_nan() || got.is_nan() {
+        return ulps_f32(got, want);
+    }
+    (f64::from(got) - want).abs() / f64::from(f32::EPSILON)
 }
 
 /// The error of a single in units of its last place, against a result in double precision.
