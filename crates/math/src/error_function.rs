@@ -11,11 +11,10 @@ use crate::parts::{fast_two_sum, pick, poly_of, product, quotient, tail, two_pro
 const TAIL: [f64; 21] = tail(ERFC);
 const TAIL_F32: [f64; 9] = tail(ERFC_F32);
 
-/// erfc x for x ≥ 1/2.
+/// erfc x for x ≥ 1/2; from `most` on it stays the same.
 #[inline(always)]
-fn complement<L: Lanes>(x: L) -> L {
-    // Beyond, the result is 0.
-    let x = pick::<L>(27.5, 10.2).smaller(x);
+fn complement<L: Lanes>(x: L, most: L) -> L {
+    let x = most.smaller(x);
     let k: L = pick(3.0, 2.25);
     let t = (x - k) / (x + k);
     let first = pick(ERFC[0], ERFC_F32[0]);
@@ -38,14 +37,16 @@ fn slope<L: Lanes>(x: L) -> L {
 #[inline(always)]
 pub fn erf<L: Lanes>(x: L) -> L {
     let y = x.abs();
-    let far = (L::splat(1.0) - complement(y)).copysign(x);
+    // From there on it is 1.
+    let far = (L::splat(1.0) - complement(y, pick(6.0, 4.0))).copysign(x);
     L::select(y.lt(L::splat(0.5)), slope(x).fma(x, x), far)
 }
 
 /// 1 − the error function, also where that is small.
 #[inline(always)]
 pub fn erfc<L: Lanes>(x: L) -> L {
-    let far = complement(x.abs());
+    // From there on it is 0.
+    let far = complement(x.abs(), pick(27.5, 10.2));
     let far = L::select(x.lt(L::splat(0.0)), L::splat(2.0) - far, far);
     let (sum, error) = fast_two_sum(L::splat(1.0), -x);
     let near = sum - (slope(x) * x - error);

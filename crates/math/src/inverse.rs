@@ -122,7 +122,7 @@ pub fn acos<L: Lanes>(x: L) -> L {
     L::select(large, far, high - (t - (low - more)))
 }
 
-/// √(q + q_low) in two parts, for q ≥ 0.
+/// `√(q + q_low)` in two parts, for q ≥ 0.
 #[inline(always)]
 fn sqrt_pair<L: Lanes>(q: L, q_low: L) -> (L, L) {
     let r = q.sqrt();

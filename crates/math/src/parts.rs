@@ -109,7 +109,7 @@ pub(crate) fn split_exponent<L: Lanes>(x: L) -> (L, L, L::Bits) {
 /// The smallest normal number.
 #[inline(always)]
 pub(crate) fn smallest_normal<L: Lanes>() -> L {
-    pick(f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64)
+    pick(f64::MIN_POSITIVE, f64::from(f32::MIN_POSITIVE))
 }
 
 /// ∞.
@@ -118,7 +118,7 @@ pub(crate) fn infinity<L: Lanes>() -> L {
     L::splat(f64::INFINITY)
 }
 
-/// (a + a_low)/(b + b_low) in two parts, by a step of Newton's.
+/// `(a + a_low)/(b + b_low)` in two parts, by a step of Newton's.
 #[inline(always)]
 pub(crate) fn quotient_pair<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
     let inverse = L::splat(1.0) / b;
@@ -127,7 +127,7 @@ pub(crate) fn quotient_pair<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) ->
     (y, rest * inverse)
 }
 
-/// (a + a_low)/(b + b_low) rounded nearly once.
+/// `(a + a_low)/(b + b_low)` rounded nearly once.
 #[inline(always)]
 pub(crate) fn quotient<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> L {
     let inverse = L::splat(1.0) / b;
@@ -136,7 +136,7 @@ pub(crate) fn quotient<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> L {
     rest.fma(inverse, y)
 }
 
-/// (a + a_low)·(b + b_low) in two parts.
+/// `(a + a_low)·(b + b_low)` in two parts.
 #[inline(always)]
 pub(crate) fn product<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
     let (high, low) = two_product(a, b);

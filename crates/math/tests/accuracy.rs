@@ -1,5 +1,7 @@
 //! Errors of doubles and singles against correctly rounded references.
 
+#![allow(clippy::print_stdout, reason = "the largest errors are worth seeing")]
+
 mod common;
 
 use common::{everywhere, reference, size, ulps_of, ulps_of_f32};
@@ -10,8 +12,19 @@ const LIMIT: f64 = 2.0;
 
 #[test]
 fn doubles_are_within_two_units_of_the_last_place() {
-    let mut random = fastrand::Rng::with_seed(1);
-    let x = everywhere(&mut random, 60_000);
+    doubles(1, 60_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with --release"]
+fn many_doubles_are_within_two_units_of_the_last_place() {
+    doubles(5, 2_000_000);
+}
+
+/// Six numbers for each of `count`.
+fn doubles(seed: u64, count: usize) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let x = everywhere(&mut random, count);
     let mut out = vec![0.0; x.len()];
     let mut failed = Vec::new();
     for &function in Unary::ALL {
@@ -63,7 +76,7 @@ fn singles_are_within_two_units_of_the_last_place() {
 }
 
 /// All 2³² singles, against doubles of this crate, which the test above holds to the references.
-/// MATH_ONLY=Sin,Cos tries only these.
+/// With `MATH_ONLY=Sin,Cos` in the environment, only these are tried.
 #[test]
 #[ignore = "takes minutes; run with --release"]
 fn every_single_is_within_two_units_of_the_last_place() {

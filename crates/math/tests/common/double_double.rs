@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The sum of two doubles, the second below half a unit of the last place of the first.
 #[derive(Clone, Copy, Debug)]
-pub struct Dd(pub f64, pub f64);
+pub(crate) struct Dd(pub(crate) f64, pub(crate) f64);
 
 fn two_sum(a: f64, b: f64) -> Dd {
     let sum = a + b;
@@ -65,7 +65,7 @@ impl Div for Dd {
 const LN2: Dd = Dd(std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17);
 
 /// eˣ for |x| < 700.
-pub fn exp(x: Dd) -> Dd {
+pub(crate) fn exp(x: Dd) -> Dd {
     let n = (x.0 / LN2.0).round();
     let r = (x - LN2 * Dd::from(n)) * Dd::from(1.0 / 256.0);
     // eʳ − 1 for |r| < 0.0014, then eight times (1 + y)² − 1 = 2y + y².
@@ -85,7 +85,7 @@ pub fn exp(x: Dd) -> Dd {
 }
 
 /// ln x, by a step of Newton's from the correctly rounded one.
-pub fn ln(x: Dd) -> Dd {
+pub(crate) fn ln(x: Dd) -> Dd {
     let y = Dd::from(core_math::log(x.0));
     let z = x * exp(-y) - Dd::from(1.0);
     // ln(1 + z) with z near 2⁻⁵³.
@@ -105,7 +105,7 @@ fn ln_1p(x: Dd) -> Dd {
     sum * x
 }
 
-pub fn sigmoid(x: f64) -> f64 {
+pub(crate) fn sigmoid(x: f64) -> f64 {
     if x.is_nan() {
         x
     } else if x < -600.0 {
@@ -118,7 +118,7 @@ pub fn sigmoid(x: f64) -> f64 {
     }
 }
 
-pub fn softplus(x: f64) -> f64 {
+pub(crate) fn softplus(x: f64) -> f64 {
     if x.is_nan() || x > 600.0 {
         x
     } else if x < -600.0 {
@@ -180,7 +180,7 @@ fn digamma_positive(mut x: Dd) -> Dd {
     sum + ln(x) - Dd::from(0.5) / x - tail
 }
 
-pub fn digamma(x: f64) -> f64 {
+pub(crate) fn digamma(x: f64) -> f64 {
     if x.is_nan() || x == f64::INFINITY {
         x
     } else if x.abs() < 1e-100 {

@@ -7,7 +7,7 @@ mod double_double;
 use cotangent_math::{Binary, Pack, Unary};
 
 /// A correctly rounded function, or one in twice the precision.
-pub fn reference(function: Unary) -> fn(f64) -> f64 {
+pub(crate) fn reference(function: Unary) -> fn(f64) -> f64 {
     match function {
         Unary::Exp => core_math::exp,
         Unary::Exp2 => core_math::exp2,
@@ -40,7 +40,7 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
 }
 
 /// A correctly rounded function.
-pub fn reference2(function: Binary) -> fn(f64, f64) -> f64 {
+pub(crate) fn reference2(function: Binary) -> fn(f64, f64) -> f64 {
     match function {
         Binary::Pow => core_math::pow,
         Binary::Hypot => core_math::hypot,
@@ -57,7 +57,7 @@ fn ordered(x: f64) -> i64 {
 
 /// How many numbers lie between a result and the correctly rounded one; infinite where one is NaN,
 /// and where a zero has the wrong sign.
-pub fn ulps(got: f64, want: f64) -> f64 {
+pub(crate) fn ulps(got: f64, want: f64) -> f64 {
     if got.is_nan() || want.is_nan() {
         return if got.is_nan() && want.is_nan() { 0.0 } else { f64::INFINITY };
     }
@@ -70,13 +70,13 @@ pub fn ulps(got: f64, want: f64) -> f64 {
 
 /// The size that errors are measured against: that of the result, but at least 1 near the zeros that
 /// the functions of Γ have at negative arguments.
-pub fn size(function: Unary, x: f64, want: f64) -> f64 {
+pub(crate) fn size(function: Unary, x: f64, want: f64) -> f64 {
     let zeros = matches!(function, Unary::LnGamma | Unary::Digamma) && x < 0.0;
     if zeros { want.abs().max(1.0).copysign(want) } else { want }
 }
 
 /// [`ulps`] in units of the last place of `size` where that is larger.
-pub fn ulps_of(got: f64, want: f64, size: f64) -> f64 {
+pub(crate) fn ulps_of(got: f64, want: f64, size: f64) -> f64 {
     if size == want || want.is_nan() || got.is_nan() {
         return ulps(got, want);
     }
@@ -84,7 +84,7 @@ pub fn ulps_of(got: f64, want: f64, size: f64) -> f64 {
 }
 
 /// [`ulps_f32`] in units of the last place of `size` where that is larger.
-pub fn ulps_of_f32(got: f32, want: f64, size: f64) -> f64 {
+pub(crate) fn ulps_of_f32(got: f32, want: f64, size: f64) -> f64 {
     if size == want || want.is_nan() || got.is_nan() {
         return ulps_f32(got, want);
     }
@@ -92,7 +92,7 @@ pub fn ulps_of_f32(got: f32, want: f64, size: f64) -> f64 {
 }
 
 /// The error of a single in units of its last place, against a result in double precision.
-pub fn ulps_f32(got: f32, want: f64) -> f64 {
+pub(crate) fn ulps_f32(got: f32, want: f64) -> f64 {
     if got.is_nan() || want.is_nan() {
         return if got.is_nan() && want.is_nan() { 0.0 } else { f64::INFINITY };
     }
@@ -111,7 +111,7 @@ pub fn ulps_f32(got: f32, want: f64) -> f64 {
 }
 
 /// The numbers around each of `places`.
-pub fn around(places: &[f64]) -> Vec<f64> {
+pub(crate) fn around(places: &[f64]) -> Vec<f64> {
     let mut all = Vec::new();
     for &place in places {
         for sign in [1.0, -1.0] {
@@ -127,7 +127,7 @@ pub fn around(places: &[f64]) -> Vec<f64> {
 }
 
 /// Numbers that every function is tried at.
-pub fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
+pub(crate) fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
     let mut all = around(&[
         0.0,
         f64::MIN_POSITIVE,
@@ -201,7 +201,7 @@ pub fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
 }
 
 /// Maps a slice in packs; what is left over is padded.
-pub fn packs<T: Copy + From<bool>, const N: usize>(
+pub(crate) fn packs<T: Copy + From<bool>, const N: usize>(
     x: &[T],
     f: impl Fn(Pack<T, N>) -> Pack<T, N>,
 ) -> Vec<T> {
