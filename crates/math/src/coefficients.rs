@@ -121,7 +121,7 @@ pub(crate) const COSH: [f64; 5] = [
 ];
 /// (cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.
 pub(crate) const COSH_F32: [f64; 2] = [0.041666459292173386, 0.0013935437891632318];
-/// (2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², on |s| ≤ (√2 − 1)/(√2 + 1).
+/// (2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², as above.
 pub(crate) const LN_TAIL: [f64; 7] = [
     0.2857142857143319,
     0.22222222220001092,
@@ -180,7 +180,9 @@ pub(crate) const ASIN_F32: [f64; 5] = [
     0.024148888885974884,
     0.042218420654535294,
 ];
-/// (1 + 2x) e^(x²) erfc x as a polynomial in t = (x − 3)/(x + 3), on 1/2 ≤ x ≤ 27.5. The first coefficient is in two parts.
+/// (1 + 2x) e^(x²) erfc x as a polynomial in t = (x − 3)/(x + 3), on 1/2 ≤ x ≤ 27.5.
+///
+/// The first coefficient is in two parts.
 pub(crate) const ERFC: [f64; 23] = [
     1.2530080582697296,
     4.230708463523423e-17,
@@ -206,7 +208,9 @@ pub(crate) const ERFC: [f64; 23] = [
     2.2279032217500625e-08,
     -1.4616062305065897e-08,
 ];
-/// (1 + 2x) e^(x²) erfc x as a polynomial in t = (x − 2.25)/(x + 2.25), on 1/2 ≤ x ≤ 10.2. The first coefficient is in two parts.
+/// (1 + 2x) e^(x²) erfc x as a polynomial in t = (x − 2.25)/(x + 2.25), on 1/2 ≤ x ≤ 10.2.
+///
+/// The first coefficient is in two parts.
 pub(crate) const ERFC_F32: [f64; 11] = [
     1.270979881286621,
     4.581874790687834e-08,
@@ -241,7 +245,9 @@ pub(crate) const ERF_F32: [f64; 5] = [
     -0.02675868757069111,
     0.004720328841358423,
 ];
-/// (ln Γ(2 + y)/y − (1 − γ))/y on |y| ≤ 1/2. The first coefficient is in two parts.
+/// (ln Γ(2 + y)/y − (1 − γ))/y on |y| ≤ 1/2.
+///
+/// The first coefficient is in two parts.
 pub(crate) const LN_GAMMA: [f64; 20] = [
     0.3224670334241132,
     1.482336033831349e-17,
@@ -276,7 +282,9 @@ pub(crate) const STIRLING: [f64; 9] = [
     -0.017921400433916358,
     0.03458840181887241,
 ];
-/// ψ(3/2 + y)/(3/2 + y − x₀) on |y| ≤ 1/2, where ψ(x₀) = 0. The first coefficient is in two parts.
+/// ψ(3/2 + y)/(3/2 + y − x₀) on |y| ≤ 1/2, where ψ(x₀) = 0.
+///
+/// The first coefficient is in two parts.
 pub(crate) const DIGAMMA: [f64; 24] = [
     0.9510558760318328,
     4.249211401378231e-17,

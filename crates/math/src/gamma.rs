@@ -2,7 +2,7 @@
 
 use crate::Lanes;
 use crate::coefficients::{DIGAMMA, DIGAMMA_TAIL, LN_GAMMA, STIRLING};
-use crate::logarithm::{ln, ln_of_split};
+use crate::logarithm::{ln, ln_of_split_pair};
 use crate::parts::{
     fast_two_sum, infinity, poly, product, quotient_pair, split_exponent, tail, two_sum,
 };
@@ -126,7 +126,7 @@ pub fn ln_gamma<L: Lanes>(x: L) -> L {
 
 const DIGAMMA_REST: [f64; 22] = tail(DIGAMMA);
 
-/// ψ(x) in two parts for x ≥ 10⁻²⁰; for large x the second one counts only if `precise`.
+/// ψ(x) in two parts for x ≥ 10⁻²⁰, with a better logarithm if `precise`.
 ///
 /// From 4 on by the series in 1/x. On 1 ≤ x ≤ 2 as the product of x − x₀ and a polynomial, where
 /// ψ(x₀) = 0; elsewhere from there by ψ(x + 1) = ψ(x) + 1/x.
@@ -163,7 +163,7 @@ fn digamma_positive<L: Lanes>(x: L, precise: bool) -> (L, L) {
         ln_pair(x, zero)
     } else {
         let (m, e, _) = split_exponent(x);
-        (ln_of_split(m, e), zero)
+        ln_of_split_pair(m, e)
     };
     let series = (-poly(w, w * w, &DIGAMMA_TAIL)).fma(w, ln_low);
     let base = L::select(large, ln, near);
@@ -184,7 +184,12 @@ fn digamma_double<L: Lanes>(x: L) -> L {
         let (sine, cosine, positive) = sin_cos_pi(a);
         let (cotangent, cotangent_low) = quotient_pair(product(cosine, pi()), sine);
         let signed = |y: L| L::select(positive, y, -y);
-        let (high, low) = digamma_positive(a + one, true);
+        let (next, lost) = two_sum(a, one);
+        let (high, low) = digamma_positive(next, true);
+        // What the sum lost, times ψ′ = 1/z + 1/(2z²) + 1/(6z³) − …
+        let inverse = one / next;
+        let slope = inverse.fma(L::splat(1.0 / 6.0), L::splat(0.5)).fma(inverse, one) * inverse;
+        let low = lost.fma(slope, low);
         let (sum, error) = two_sum(high, signed(cotangent));
         let value = sum + (error + (low + signed(cotangent_low)));
         let value = L::select(a.round_even().eq(a), L::splat(f64::NAN), value);

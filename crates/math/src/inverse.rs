@@ -85,7 +85,8 @@ pub fn atan2<L: Lanes>(y: L, x: L) -> L {
     value.copysign(y)
 }
 
-/// For |x| ≤ 1/2: x and arcsin x − x. Else the same of s = √((1 − |x|)/2): arcsin |x| = π/2 − 2 arcsin s.
+/// For |x| ≤ 1/2: |x| and arcsin |x| − |x|. Else (where the mask holds) the same of
+/// s = √((1 − |x|)/2), with arcsin |x| = π/2 − 2 arcsin s.
 #[inline(always)]
 fn arcsine<L: Lanes>(x: L) -> (L, L, L::Mask) {
     let half = L::splat(0.5);

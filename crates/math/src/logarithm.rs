@@ -50,6 +50,17 @@ pub(crate) fn ln_of_split<L: Lanes>(m: L, e: L) -> L {
     e.fma(high, f - (half - s.fma(rest, e * low)))
 }
 
+/// [`ln_of_split`] with what its last addition lost.
+#[inline(always)]
+pub(crate) fn ln_of_split_pair<L: Lanes>(m: L, e: L) -> (L, L) {
+    let f = m - L::splat(1.0);
+    let (s, half, rest) = series(f);
+    let (high, low) = ln2::<L>();
+    let (whole, error) = two_product(e, high);
+    let (sum, lost) = fast_two_sum(whole, f - (half - s.fma(rest, e * low)));
+    (sum, lost + error)
+}
+
 /// ln(1 + f) as a sum of two numbers.
 #[inline(always)]
 fn series_pair<L: Lanes>(f: L) -> (L, L) {

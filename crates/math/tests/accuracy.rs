@@ -5,7 +5,7 @@
 mod common;
 
 use common::{everywhere, reference, size, ulps_of, ulps_of_f32};
-use cotangent_math::{Level, Unary, apply_at, apply_f32, apply_f64};
+use cotangent_math::{Level, Unary, apply_at, apply_f32, apply_f64, cos, sin, sin_cos};
 
 /// The largest error allowed, in units of the last place.
 const LIMIT: f64 = 2.0;
@@ -154,5 +154,15 @@ fn all_ways_give_the_same_bits() {
             common::packs::<f32, 16>(&x32, |x| function.call(x)),
         );
         same(&packs, "packs");
+    }
+}
+
+#[test]
+fn sine_and_cosine_together_are_those_apart() {
+    let mut random = fastrand::Rng::with_seed(6);
+    for x in everywhere(&mut random, 1000) {
+        let (sine, cosine) = sin_cos(x);
+        assert!(sine.to_bits() == sin(x).to_bits() || x.is_nan() || x.is_infinite());
+        assert!(cosine.to_bits() == cos(x).to_bits() || x.is_nan() || x.is_infinite());
     }
 }

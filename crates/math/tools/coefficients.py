@@ -49,7 +49,7 @@ both("SINH", "(sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.",
 both("COSH", "(cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z**2, mpf("1e-9"), LN2_QUARTER, 5, 2)
 
-spec("LN_TAIL", "(2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², on |s| ≤ (√2 − 1)/(√2 + 1).",
+spec("LN_TAIL", "(2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², as above.",
      lambda z: (2 * atanh(sqrt(z)) - 2 * sqrt(z) - 2 * sqrt(z) ** 3 / 3 - 2 * sqrt(z) ** 5 / 5) / sqrt(z) ** 7,
      lambda z: z**3 / 2, mpf("1e-6"), LOG_END, range(7))
 spec("INVERSE_CBRT", "x^(−1/3) on 2^(−3/2) ≤ x ≤ 2^(3/2).",
@@ -118,7 +118,9 @@ def main():
                 parts += [rounding(k), rounding(k - rounding(k))] if i < exact else [k]
             body = ", ".join(repr(float(k)) for k in parts)
         count = len([k for k in body.split(",") if k.strip()])
-        out.append("/// %s" % (doc + " The first coefficient is in two parts." if exact else doc))
+        out.append("/// %s" % doc)
+        if exact:
+            out += ["///", "/// The first coefficient is in two parts."]
         out.append("pub(crate) const %s: [f64; %d] = [%s];" % (name, count, body.strip()))
     open(FILE, "w").write("\n".join(out) + "\n")
     os.system("rustfmt --edition 2024 --config-path %s %s" % (os.path.join(os.path.dirname(FILE), "..", "..", ".."), FILE))

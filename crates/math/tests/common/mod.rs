@@ -178,6 +178,8 @@ pub(crate) fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
         1075.0,
         36.7,
         37.4,
+        // The double nearest to a multiple of π/2, relative to its size.
+        6_381_956_970_095_103.0 * 2.0_f64.powi(797),
         700.0,
         1000.0,
     ]);
@@ -187,6 +189,10 @@ pub(crate) fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
         all.extend([x, x.next_up(), x.next_down(), -x]);
         let x = f64::from(n) * 0.5 * std::f64::consts::LN_2;
         all.extend([x, x.next_up(), x.next_down(), -x, -x.next_up(), -x.next_down()]);
+    }
+    for _ in 0..count / 8 {
+        let x = f64::from(random.u32(..)) * std::f64::consts::FRAC_PI_2;
+        all.extend([x, x / 16_384.0, (x / 25_000.0).round() * std::f64::consts::FRAC_PI_2]);
     }
     for _ in 0..count {
         all.push(f64::from_bits(random.u64(..)));
