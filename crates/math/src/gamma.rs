@@ -96,25 +96,30 @@ fn ln_gamma_positive<L: Lanes>(x: L) -> (L, L) {
 fn ln_gamma_double<L: Lanes>(x: L) -> L {
     let (high, low) = ln_gamma_positive(x);
     let usual = x.gt(L::splat(1e-30)) & x.lt(L::splat(1e305));
-    let [value] = L::rarely(!usual, [high + low], || {
-        // Γ(−a) Γ(a) = −π/(a sin πa).
-        let a = x.abs();
-        let (sine, _, _) = sin_cos_pi(a);
-        let (ln_sine, ln_sine_low) = ln_of_pair(product(sine, (a, L::splat(0.0))));
-        let (high, low) = ln_gamma_positive(a);
-        let (sum, error) = two_sum(L::splat(1.144_729_885_849_400_2), -ln_sine);
-        let (sum, more) = two_sum(sum, -high);
-        let rest = error + more - (ln_sine_low + low) + L::splat(1.026_595_116_270_782_6e-17);
-        let value = sum + rest;
-        let value = L::select(a.round_even().eq(a), infinity(), value);
-        // Near 0 it is −ln |x|, and far away x (ln x − 1), which becomes infinite.
-        let ln = ln(a);
-        let value = L::select(a.lt(L::splat(1e-30)), -ln, value);
-        let far = x * (ln - L::splat(1.0));
-        let value = L::select(x.gt(L::splat(1.0)), far, value);
-        let value = L::select(a.eq(infinity()), infinity(), value);
-        [L::select(x.ne(x), x, value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [high + low],
+        #[inline(always)]
+        || {
+            // Γ(−a) Γ(a) = −π/(a sin πa).
+            let a = x.abs();
+            let (sine, _, _) = sin_cos_pi(a);
+            let (ln_sine, ln_sine_low) = ln_of_pair(product(sine, (a, L::splat(0.0))));
+            let (high, low) = ln_gamma_positive(a);
+            let (sum, error) = two_sum(L::splat(1.144_729_885_849_400_2), -ln_sine);
+            let (sum, more) = two_sum(sum, -high);
+            let rest = error + more - (ln_sine_low + low) + L::splat(1.026_595_116_270_782_6e-17);
+            let value = sum + rest;
+            let value = L::select(a.round_even().eq(a), infinity(), value);
+            // Near 0 it is −ln |x|, and far away x (ln x − 1), which becomes infinite.
+            let ln = ln(a);
+            let value = L::select(a.lt(L::splat(1e-30)), -ln, value);
+            let far = x * (ln - L::splat(1.0));
+            let value = L::select(x.gt(L::splat(1.0)), far, value);
+            let value = L::select(a.eq(infinity()), infinity(), value);
+            [L::select(x.ne(x), x, value)]
+        },
+    );
     value
 }
 
@@ -177,25 +182,30 @@ fn digamma_positive<L: Lanes>(x: L, precise: bool) -> (L, L) {
 fn digamma_double<L: Lanes>(x: L) -> L {
     let usual = x.gt(L::splat(1e-20)) & x.lt(infinity());
     let (high, low) = digamma_positive(x, false);
-    let [value] = L::rarely(!usual, [high + low], || {
-        let one = L::splat(1.0);
-        // ψ(−a) = ψ(1 + a) + π cot πa.
-        let a = x.abs();
-        let (sine, cosine, positive) = sin_cos_pi(a);
-        let (cotangent, cotangent_low) = quotient_pair(product(cosine, pi()), sine);
-        let signed = |y: L| L::select(positive, y, -y);
-        let (next, lost) = two_sum(a, one);
-        let (high, low) = digamma_positive(next, true);
-        // What the sum lost, times ψ′ = 1/z + 1/(2z²) + 1/(6z³) − …
-        let inverse = one / next;
-        let slope = inverse.fma(L::splat(1.0 / 6.0), L::splat(0.5)).fma(inverse, one) * inverse;
-        let low = lost.fma(slope, low);
-        let (sum, error) = two_sum(high, signed(cotangent));
-        let value = sum + (error + (low + signed(cotangent_low)));
-        let value = L::select(a.round_even().eq(a), L::splat(f64::NAN), value);
-        let value = L::select(a.lt(L::splat(1e-20)), -one / x, value);
-        [L::select(x.gt(one) | x.ne(x), x, value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [high + low],
+        #[inline(always)]
+        || {
+            let one = L::splat(1.0);
+            // ψ(−a) = ψ(1 + a) + π cot πa.
+            let a = x.abs();
+            let (sine, cosine, positive) = sin_cos_pi(a);
+            let (cotangent, cotangent_low) = quotient_pair(product(cosine, pi()), sine);
+            let signed = |y: L| L::select(positive, y, -y);
+            let (next, lost) = two_sum(a, one);
+            let (high, low) = digamma_positive(next, true);
+            // What the sum lost, times ψ′ = 1/z + 1/(2z²) + 1/(6z³) − …
+            let inverse = one / next;
+            let slope = inverse.fma(L::splat(1.0 / 6.0), L::splat(0.5)).fma(inverse, one) * inverse;
+            let low = lost.fma(slope, low);
+            let (sum, error) = two_sum(high, signed(cotangent));
+            let value = sum + (error + (low + signed(cotangent_low)));
+            let value = L::select(a.round_even().eq(a), L::splat(f64::NAN), value);
+            let value = L::select(a.lt(L::splat(1e-20)), -one / x, value);
+            [L::select(x.gt(one) | x.ne(x), x, value)]
+        },
+    );
     value
 }
 

@@ -64,24 +64,30 @@ pub fn atan2<L: Lanes>(y: L, x: L) -> L {
     let left = x.to_bits().lt(L::Bits::splat(0));
     let long = tall.larger(wide);
     let usual = long.gt(pick(1e-150, 1e-15)) & long.lt(pick(1e150, 1e15)) & (x + y).eq(x + y);
-    let [value] = L::rarely(!usual, [angle(tall, wide, Some(left))], || {
-        // Both are scaled alike, so that their sum and their inverses are normal.
-        let two = |n| 2.0_f64.powi(n);
-        let down: L = pick(two(-600), two(-80));
-        let up: L = pick(two(600), two(80));
-        let scale = L::select(long.gt(L::splat(1.0)), down, up);
-        // Infinite ones count as 1 against 0, and both zero as (1, 0).
-        let infinite = long.eq(infinity());
-        let one = L::splat(1.0);
-        let finite = |v: L| L::select(infinite, L::select(v.eq(infinity()), one, zero), v * scale);
-        let flat = L::select(long.eq(zero), one, finite(wide));
-        let value = angle(finite(tall), flat, Some(left));
-        // A small quotient is the angle; scaling may have rounded it.
-        let quotient = tall / wide;
-        let small = quotient.lt(pick(1e-30, 1e-15)) & !left & wide.gt(zero);
-        let value = L::select(small, quotient, value);
-        [L::select((x.ne(x)) | (y.ne(y)), L::splat(f64::NAN), value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [angle(tall, wide, Some(left))],
+        #[inline(always)]
+        || {
+            // Both are scaled alike, so that their sum and their inverses are normal.
+            let two = |n| 2.0_f64.powi(n);
+            let down: L = pick(two(-600), two(-80));
+            let up: L = pick(two(600), two(80));
+            let scale = L::select(long.gt(L::splat(1.0)), down, up);
+            // Infinite ones count as 1 against 0, and both zero as (1, 0).
+            let infinite = long.eq(infinity());
+            let one = L::splat(1.0);
+            let finite =
+                |v: L| L::select(infinite, L::select(v.eq(infinity()), one, zero), v * scale);
+            let flat = L::select(long.eq(zero), one, finite(wide));
+            let value = angle(finite(tall), flat, Some(left));
+            // A small quotient is the angle; scaling may have rounded it.
+            let quotient = tall / wide;
+            let small = quotient.lt(pick(1e-30, 1e-15)) & !left & wide.gt(zero);
+            let value = L::select(small, quotient, value);
+            [L::select((x.ne(x)) | (y.ne(y)), L::splat(f64::NAN), value)]
+        },
+    );
     value.copysign(y)
 }
 
@@ -147,9 +153,12 @@ pub fn asinh<L: Lanes>(x: L) -> L {
     let (sum, sum_error) = two_sum(square, L::splat(1.0));
     let (root, root_low) = sqrt_pair(sum, sum_error + error);
     let (u, lost) = two_sum(root, y);
-    let [value] = L::rarely(!y.lt(pick(1e150, 1e18)), [ln_of_sum(u, lost + root_low)], || {
-        [L::select(y.lt(infinity()), ln_twice(y), y)]
-    });
+    let [value] = L::rarely(
+        !y.lt(pick(1e150, 1e18)),
+        [ln_of_sum(u, lost + root_low)],
+        #[inline(always)]
+        || [L::select(y.lt(infinity()), ln_twice(y), y)],
+    );
     value.copysign(x)
 }
 
@@ -162,10 +171,15 @@ pub fn acosh<L: Lanes>(x: L) -> L {
     let (root, root_low) = sqrt_pair(sum, sum_error + error);
     let (u, lost) = fast_two_sum(x, root);
     let usual = x.ge(one) & x.lt(pick(1e150, 1e18));
-    let [value] = L::rarely(!usual, [ln_of_sum(u, lost + root_low)], || {
-        let value = L::select(x.lt(infinity()), ln_twice(x), x);
-        [L::select(x.ge(one), value, L::splat(f64::NAN))]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [ln_of_sum(u, lost + root_low)],
+        #[inline(always)]
+        || {
+            let value = L::select(x.lt(infinity()), ln_twice(x), x);
+            [L::select(x.ge(one), value, L::splat(f64::NAN))]
+        },
+    );
     value
 }
 
@@ -181,7 +195,11 @@ pub fn atanh<L: Lanes>(x: L) -> L {
     // x + x³/3 for small ones.
     let cube = (y * y * y).fma(L::splat(1.0 / 3.0), y);
     let value = L::select(y.lt(pick(1e-5, 1e-3)), cube, value);
-    let [value] =
-        L::rarely(!y.lt(one), [value], || [L::select(y.eq(one), infinity(), L::splat(f64::NAN))]);
+    let [value] = L::rarely(
+        !y.lt(one),
+        [value],
+        #[inline(always)]
+        || [L::select(y.eq(one), infinity(), L::splat(f64::NAN))],
+    );
     value.copysign(x)
 }

@@ -172,8 +172,11 @@ macro_rules! vectors {
                 slow: impl FnOnce() -> [Self; K],
             ) -> [Self; K] {
                 if mask.0 != 0 {
-                    let slow = slow();
-                    std::array::from_fn(|k| Self::select(mask, slow[k], values[k]))
+                    let mut out = slow();
+                    for k in 0..K {
+                        out[k] = Self::select(mask, out[k], values[k]);
+                    }
+                    out
                 } else {
                     values
                 }
