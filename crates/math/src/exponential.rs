@@ -8,7 +8,7 @@ use crate::{LaneBits, Lanes};
 #[inline(always)]
 pub(crate) fn ln2<L: Lanes>() -> (L, L) {
     (
-        pick(0.693_147_180_559_945_3, 0.693_147_182_464_599_6),
+        pick(std::f64::consts::LN_2, 0.693_147_182_464_599_6),
         pick(2.319_046_813_846_299_6e-17, -1.904_654_212_125_933_6e-9),
     )
 }
@@ -92,12 +92,12 @@ pub(crate) fn remainder<L: Lanes>(n: L, high: L) -> (L, L) {
     fast_two_sum(high, -n * ln2::<L>().1)
 }
 
-/// eˣ = (p + low)·first·second, in this order; x is at most 0, or NaN.
+/// e^(x + low) = (p + low)·first·second, in this order; x is at most 0, or NaN.
 #[inline(always)]
-pub(crate) fn exp_parts<L: Lanes>(x: L) -> ((L, L), (L, L)) {
+pub(crate) fn exp_parts<L: Lanes>(x: L, low: L) -> ((L, L), (L, L)) {
     let x = pick::<L>(-746.0, -104.0).larger(x);
     let (shifted, n, high) = reduce(x);
-    let (r, low) = remainder(n, high);
+    let (r, low) = fast_two_sum(high, (-n).fma(ln2::<L>().1, low));
     let r2 = r * r;
     let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
     let (sum, error) = fast_two_sum(L::splat(1.0), r);

@@ -19,7 +19,7 @@ pub fn tanh<L: Lanes>(x: L) -> L {
 /// 1/(1 + e⁻ˣ).
 #[inline(always)]
 pub fn sigmoid<L: Lanes>(x: L) -> L {
-    let ((p, low), (first, second)) = exp_parts(-x.abs());
+    let ((p, low), (first, second)) = exp_parts(-x.abs(), L::splat(0.0));
     let (one, zero) = (L::splat(1.0), L::splat(0.0));
     let (sum, error) = fast_two_sum(one, p * first * second);
     let error = error + low * first * second;
@@ -33,7 +33,7 @@ pub fn sigmoid<L: Lanes>(x: L) -> L {
 /// ln(1 + eˣ).
 #[inline(always)]
 pub fn softplus<L: Lanes>(x: L) -> L {
-    let ((p, low), (first, second)) = exp_parts(-x.abs());
+    let ((p, low), (first, second)) = exp_parts(-x.abs(), L::splat(0.0));
     let (sum, lost) = two_sum(L::splat(1.0), p * first * second);
     let y = ln_of_sum(sum, lost + low * first * second);
     // The larger of 0 and x, or NaN.

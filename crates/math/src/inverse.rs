@@ -2,7 +2,9 @@
 
 use crate::coefficients::{ASIN, ASIN_F32, ATAN, ATAN_F32};
 use crate::logarithm::{ln_of_split, ln_of_sum};
-use crate::parts::{fast_two_sum, infinity, pick, poly_of, split_exponent, two_product, two_sum};
+use crate::parts::{
+    fast_two_sum, infinity, pick, poly_of, quotient_pair, split_exponent, two_product, two_sum,
+};
 use crate::{LaneBits, Lanes};
 
 /// π/2 in two parts.
@@ -29,9 +31,7 @@ fn angle<L: Lanes>(y: L, x: L, left: Option<L::Mask>) -> L {
     let above_low = L::select(turned, -above_low, zero);
     let below = L::select(turned, below, long);
     let below_low = L::select(turned, below_low, zero);
-    let inverse = one / below;
-    let t = above * inverse;
-    let t_low = ((-t).fma(below, above) + (-t).fma(below_low, above_low)) * inverse;
+    let (t, t_low) = quotient_pair((above, above_low), (below, below_low));
     let z = t * t;
     let t = t + poly_of(z, z * z, &ATAN, &ATAN_F32).fma(z * t, t_low);
     // Times π/4: how far the angle is turned; mirrored at the diagonal and at the vertical.
@@ -64,28 +64,35 @@ pub fn atan2<L: Lanes>(y: L, x: L) -> L {
     let left = x.to_bits().lt(L::Bits::splat(0));
     let long = tall.larger(wide);
     let usual = long.gt(pick(1e-150, 1e-15)) & long.lt(pick(1e150, 1e15)) & (x + y).eq(x + y);
-    let [value] = L::rarely(!usual, [angle(tall, wide, Some(left))], || {
-        // Both are scaled alike, so that their sum and their inverses are normal.
-        let two = |n| 2.0_f64.powi(n);
-        let down: L = pick(two(-600), two(-80));
-        let up: L = pick(two(600), two(80));
-        let scale = L::select(long.gt(L::splat(1.0)), down, up);
-        // Infinite ones count as 1 against 0, and both zero as (1, 0).
-        let infinite = long.eq(infinity());
-        let one = L::splat(1.0);
-        let finite = |v: L| L::select(infinite, L::select(v.eq(infinity()), one, zero), v * scale);
-        let flat = L::select(long.eq(zero), one, finite(wide));
-        let value = angle(finite(tall), flat, Some(left));
-        // A small quotient is the angle; scaling may have rounded it.
-        let quotient = tall / wide;
-        let small = quotient.lt(pick(1e-30, 1e-15)) & !left & wide.gt(zero);
-        let value = L::select(small, quotient, value);
-        [L::select((x.ne(x)) | (y.ne(y)), L::splat(f64::NAN), value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [angle(tall, wide, Some(left))],
+        #[inline(always)]
+        || {
+            // Both are scaled alike, so that their sum and their inverses are normal.
+            let two = |n| 2.0_f64.powi(n);
+            let down: L = pick(two(-600), two(-80));
+            let up: L = pick(two(600), two(80));
+            let scale = L::select(long.gt(L::splat(1.0)), down, up);
+            // Infinite ones count as 1 against 0, and both zero as (1, 0).
+            let infinite = long.eq(infinity());
+            let one = L::splat(1.0);
+            let finite =
+                |v: L| L::select(infinite, L::select(v.eq(infinity()), one, zero), v * scale);
+            let flat = L::select(long.eq(zero), one, finite(wide));
+            let value = angle(finite(tall), flat, Some(left));
+            // A small quotient is the angle; scaling may have rounded it.
+            let quotient = tall / wide;
+            let small = quotient.lt(pick(1e-30, 1e-15)) & !left & wide.gt(zero);
+            let value = L::select(small, quotient, value);
+            [L::select((x.ne(x)) | (y.ne(y)), L::splat(f64::NAN), value)]
+        },
+    );
     value.copysign(y)
 }
 
-/// For |x| ≤ 1/2: x and arcsin x − x. Else the same of s = √((1 − |x|)/2): arcsin |x| = π/2 − 2 arcsin s.
+/// For |x| ≤ 1/2: |x| and arcsin |x| − |x|. Else (where the mask holds) the same of
+/// s = √((1 − |x|)/2), with arcsin |x| = π/2 − 2 arcsin s.
 #[inline(always)]
 fn arcsine<L: Lanes>(x: L) -> (L, L, L::Mask) {
     let half = L::splat(0.5);
@@ -122,7 +129,7 @@ pub fn acos<L: Lanes>(x: L) -> L {
     L::select(large, far, high - (t - (low - more)))
 }
 
-/// √(q + q_low) in two parts, for q ≥ 0.
+/// `√(q + q_low)` in two parts, for q ≥ 0.
 #[inline(always)]
 fn sqrt_pair<L: Lanes>(q: L, q_low: L) -> (L, L) {
     let r = q.sqrt();
@@ -146,9 +153,12 @@ pub fn asinh<L: Lanes>(x: L) -> L {
     let (sum, sum_error) = two_sum(square, L::splat(1.0));
     let (root, root_low) = sqrt_pair(sum, sum_error + error);
     let (u, lost) = two_sum(root, y);
-    let [value] = L::rarely(!y.lt(pick(1e150, 1e18)), [ln_of_sum(u, lost + root_low)], || {
-        [L::select(y.lt(infinity()), ln_twice(y), y)]
-    });
+    let [value] = L::rarely(
+        !y.lt(pick(1e150, 1e18)),
+        [ln_of_sum(u, lost + root_low)],
+        #[inline(always)]
+        || [L::select(y.lt(infinity()), ln_twice(y), y)],
+    );
     value.copysign(x)
 }
 
@@ -161,10 +171,15 @@ pub fn acosh<L: Lanes>(x: L) -> L {
     let (root, root_low) = sqrt_pair(sum, sum_error + error);
     let (u, lost) = fast_two_sum(x, root);
     let usual = x.ge(one) & x.lt(pick(1e150, 1e18));
-    let [value] = L::rarely(!usual, [ln_of_sum(u, lost + root_low)], || {
-        let value = L::select(x.lt(infinity()), ln_twice(x), x);
-        [L::select(x.ge(one), value, L::splat(f64::NAN))]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [ln_of_sum(u, lost + root_low)],
+        #[inline(always)]
+        || {
+            let value = L::select(x.lt(infinity()), ln_twice(x), x);
+            [L::select(x.ge(one), value, L::splat(f64::NAN))]
+        },
+    );
     value
 }
 
@@ -174,17 +189,17 @@ pub fn atanh<L: Lanes>(x: L) -> L {
     let one = L::splat(1.0);
     let y = x.abs();
     // (1 + y)/(1 − y) in two parts.
-    let (above, above_low) = fast_two_sum(one, y);
-    let (below, below_low) = fast_two_sum(one, -y);
-    let inverse = one / below;
-    let u = above * inverse;
-    let lost = ((-u).fma(below, above) + (-u).fma(below_low, above_low)) * inverse;
+    let (u, lost) = quotient_pair(fast_two_sum(one, y), fast_two_sum(one, -y));
     let (u, lost) = fast_two_sum(u, lost);
     let value = ln_of_sum(u, lost) * L::splat(0.5);
     // x + x³/3 for small ones.
     let cube = (y * y * y).fma(L::splat(1.0 / 3.0), y);
     let value = L::select(y.lt(pick(1e-5, 1e-3)), cube, value);
-    let [value] =
-        L::rarely(!y.lt(one), [value], || [L::select(y.eq(one), infinity(), L::splat(f64::NAN))]);
+    let [value] = L::rarely(
+        !y.lt(one),
+        [value],
+        #[inline(always)]
+        || [L::select(y.eq(one), infinity(), L::splat(f64::NAN))],
+    );
     value.copysign(x)
 }

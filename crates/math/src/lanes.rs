@@ -89,7 +89,9 @@ pub trait Lanes:
     ///
     /// By meaning this is a [`select`](Self::select) of each of the K values. An implementation may
     /// branch around `slow` when no lane of the mask holds (`llvm.vector.reduce.or` and `br`): the
-    /// bits are the same. `slow` has no side effects, and what it gives in other lanes is dropped.
+    /// bits are the same. `slow` has no side effects and may itself contain such a call; what it gives
+    /// in other lanes is dropped. Closures are passed as `#[inline(always)] || …`: else they are not
+    /// compiled for the features of the function that they end up in.
     fn rarely<const K: usize>(
         mask: Self::Mask,
         values: [Self; K],

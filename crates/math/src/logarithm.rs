@@ -17,28 +17,45 @@ fn series<L: Lanes>(f: L) -> (L, L, L) {
     (s, half, poly_of(z, z * z, &LN, &LN_F32).fma(z, half))
 }
 
-/// Applies `body`(x, exponent to subtract) to normal x, and to subnormal ones scaled up; 0, ∞,
-/// negative numbers and NaN get what a logarithm gives.
+/// A logarithm of normal numbers. No closure, for it must always be inlined.
+trait Logarithm {
+    /// The logarithm of x·2^−less.
+    fn normal<L: Lanes>(x: L, less: L) -> L;
+}
+
+/// A logarithm of any number: subnormal ones are scaled up.
 #[inline(always)]
-pub(crate) fn of_positive<L: Lanes>(x: L, body: impl Fn(L, L) -> L) -> L {
+fn of_positive<L: Lanes, F: Logarithm>(x: L) -> L {
     let usual = x.ge(smallest_normal()) & x.lt(infinity());
-    let [y] = L::rarely(!usual, [body(x, L::splat(0.0))], || {
-        let up: L = pick(18_014_398_509_481_984.0, 33_554_432.0);
-        let y = body(x * up, pick(54.0, 25.0));
-        let special = L::select(x.eq(infinity()), x, L::splat(f64::NAN));
-        let special = L::select(x.eq(L::splat(0.0)), L::splat(f64::NEG_INFINITY), special);
-        [L::select(x.gt(L::splat(0.0)) & x.lt(infinity()), y, special)]
-    });
+    let [y] = L::rarely(
+        !usual,
+        [F::normal(x, L::splat(0.0))],
+        #[inline(always)]
+        || {
+            let up: L = pick(18_014_398_509_481_984.0, 33_554_432.0);
+            let y = F::normal(x * up, pick(54.0, 25.0));
+            let special = L::select(x.eq(infinity()), x, L::splat(f64::NAN));
+            let special = L::select(x.eq(L::splat(0.0)), L::splat(f64::NEG_INFINITY), special);
+            [L::select(x.gt(L::splat(0.0)) & x.lt(infinity()), y, special)]
+        },
+    );
     y
+}
+
+struct Natural;
+
+impl Logarithm for Natural {
+    #[inline(always)]
+    fn normal<L: Lanes>(x: L, less: L) -> L {
+        let (m, e, _) = split_exponent(x);
+        ln_of_split(m, e - less)
+    }
 }
 
 /// The natural logarithm.
 #[inline(always)]
 pub fn ln<L: Lanes>(x: L) -> L {
-    of_positive(x, |x, less| {
-        let (m, e, _) = split_exponent(x);
-        ln_of_split(m, e - less)
-    })
+    of_positive::<L, Natural>(x)
 }
 
 /// ln(m·2ᵉ) for √½ ≤ m < √2.
@@ -50,6 +67,17 @@ pub(crate) fn ln_of_split<L: Lanes>(m: L, e: L) -> L {
     e.fma(high, f - (half - s.fma(rest, e * low)))
 }
 
+/// [`ln_of_split`] with what its last addition lost.
+#[inline(always)]
+pub(crate) fn ln_of_split_pair<L: Lanes>(m: L, e: L) -> (L, L) {
+    let f = m - L::splat(1.0);
+    let (s, half, rest) = series(f);
+    let (high, low) = ln2::<L>();
+    let (whole, error) = two_product(e, high);
+    let (sum, lost) = fast_two_sum(whole, f - (half - s.fma(rest, e * low)));
+    (sum, lost + error)
+}
+
 /// ln(1 + f) as a sum of two numbers.
 #[inline(always)]
 fn series_pair<L: Lanes>(f: L) -> (L, L) {
@@ -59,10 +87,11 @@ fn series_pair<L: Lanes>(f: L) -> (L, L) {
     (high, s.fma(rest, low - half_error))
 }
 
-/// The logarithm to base 2.
-#[inline(always)]
-pub fn log2<L: Lanes>(x: L) -> L {
-    of_positive(x, |x, less| {
+struct Binary;
+
+impl Logarithm for Binary {
+    #[inline(always)]
+    fn normal<L: Lanes>(x: L, less: L) -> L {
         let (m, e, _) = split_exponent(x);
         let (high, low) = series_pair(m - L::splat(1.0));
         let scale = pick(std::f64::consts::LOG2_E, 1.442_695_021_629_333_5);
@@ -70,13 +99,20 @@ pub fn log2<L: Lanes>(x: L) -> L {
         let (product, error) = two_product(high, scale);
         let (sum, sum_error) = fast_two_sum(e - less, product);
         sum + (low.fma(scale, high.fma(scale_low, error)) + sum_error)
-    })
+    }
 }
 
-/// The logarithm to base 10.
+/// The logarithm to base 2.
 #[inline(always)]
-pub fn log10<L: Lanes>(x: L) -> L {
-    of_positive(x, |x, less| {
+pub fn log2<L: Lanes>(x: L) -> L {
+    of_positive::<L, Binary>(x)
+}
+
+struct Decimal;
+
+impl Logarithm for Decimal {
+    #[inline(always)]
+    fn normal<L: Lanes>(x: L, less: L) -> L {
         let (m, e, _) = split_exponent(x);
         let e = e - less;
         let (high, low) = series_pair(m - L::splat(1.0));
@@ -89,7 +125,13 @@ pub fn log10<L: Lanes>(x: L) -> L {
         let (sum, sum_error) = fast_two_sum(whole, product);
         let rest = low.fma(scale, high.fma(scale_low, error)) + e.fma(log_two_low, whole_error);
         sum + (rest + sum_error)
-    })
+    }
+}
+
+/// The logarithm to base 10.
+#[inline(always)]
+pub fn log10<L: Lanes>(x: L) -> L {
+    of_positive::<L, Decimal>(x)
 }
 
 /// ln(u + lost) for normal u > 0 below 2¹⁰²³ and |lost| at most half a unit of its last place.
@@ -113,9 +155,14 @@ pub fn ln_1p<L: Lanes>(x: L) -> L {
     let y = ln_of_sum(u, lost);
     // Near the greatest number the exponent of 1 + x has no inverse; there 1 + x is x.
     let usual = x.gt(-one) & x.lt(pick(1e300, 1e38));
-    let [y] = L::rarely(!usual, [y], || {
-        let special = L::select(x.ge(pick(1e300, 1e38)), ln(x), L::splat(f64::NAN));
-        [L::select(x.eq(-one), L::splat(f64::NEG_INFINITY), special)]
-    });
+    let [y] = L::rarely(
+        !usual,
+        [y],
+        #[inline(always)]
+        || {
+            let special = L::select(x.ge(pick(1e300, 1e38)), ln(x), L::splat(f64::NAN));
+            [L::select(x.eq(-one), L::splat(f64::NEG_INFINITY), special)]
+        },
+    );
     y.copysign(x)
 }

@@ -24,19 +24,29 @@ pub(crate) fn horner<L: Lanes, const N: usize>(x: L, c: &[f64; N]) -> L {
     p
 }
 
-/// Σ c\[k\]·xᵏ in two chains, for even and odd k, that a processor runs side by side; x2 = x².
+/// Σ c\[k\]·xᵏ in two chains, or four if it is long, that a processor runs side by side; x2 = x².
 #[inline(always)]
 pub(crate) fn poly<L: Lanes, const N: usize>(x: L, x2: L, c: &[f64; N]) -> L {
-    // The chain of the highest power, and the other one.
-    let mut p = L::splat(c[N - 1]);
-    let mut q = L::splat(c[N - 2]);
-    let mut k = N - 2;
-    while k >= 2 {
-        p = p.fma(x2, L::splat(c[k - 1]));
-        q = q.fma(x2, L::splat(c[k - 2]));
-        k -= 2;
+    if N < 10 {
+        let odd = chain(x2, c, 1, 2);
+        return odd.fma(x, chain(x2, c, 0, 2));
     }
-    if k == 1 { q.fma(x, p.fma(x2, L::splat(c[0]))) } else { p.fma(x, q) }
+    let x4 = x2 * x2;
+    let high = chain(x4, c, 3, 4).fma(x, chain(x4, c, 2, 4));
+    let low = chain(x4, c, 1, 4).fma(x, chain(x4, c, 0, 4));
+    high.fma(x2, low)
+}
+
+/// c\[first\] + c\[first + step\]·x + … by Horner's rule.
+#[inline(always)]
+fn chain<L: Lanes, const N: usize>(x: L, c: &[f64; N], first: usize, step: usize) -> L {
+    let mut k = first + (N - 1 - first) / step * step;
+    let mut p = L::splat(c[k]);
+    while k > first {
+        k -= step;
+        p = p.fma(x, L::splat(c[k]));
+    }
+    p
 }
 
 /// [`poly`] with the coefficients for doubles or singles.
@@ -109,7 +119,7 @@ pub(crate) fn split_exponent<L: Lanes>(x: L) -> (L, L, L::Bits) {
 /// The smallest normal number.
 #[inline(always)]
 pub(crate) fn smallest_normal<L: Lanes>() -> L {
-    pick(f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64)
+    pick(f64::MIN_POSITIVE, f64::from(f32::MIN_POSITIVE))
 }
 
 /// ∞.
@@ -118,11 +128,38 @@ pub(crate) fn infinity<L: Lanes>() -> L {
     L::splat(f64::INFINITY)
 }
 
-/// (a + a_low)/(b + b_low) rounded nearly once, by a step of Newton's.
+/// `(a + a_low)/(b + b_low)` in two parts, by a step of Newton's.
+#[inline(always)]
+pub(crate) fn quotient_pair<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
+    let inverse = L::splat(1.0) / b;
+    let y = a * inverse;
+    let rest = (-y).fma(b, a) + (-y).fma(b_low, a_low);
+    (y, rest * inverse)
+}
+
+/// `(a + a_low)/(b + b_low)` rounded nearly once.
 #[inline(always)]
 pub(crate) fn quotient<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> L {
     let inverse = L::splat(1.0) / b;
     let y = a * inverse;
     let rest = (-y).fma(b, a) + (-y).fma(b_low, a_low);
     rest.fma(inverse, y)
+}
+
+/// `(a + a_low)·(b + b_low)` in two parts.
+#[inline(always)]
+pub(crate) fn product<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
+    let (high, low) = two_product(a, b);
+    (high, a_low.fma(b, a.fma(b_low, low)))
+}
+
+/// The coefficients without the first one, which is in two parts.
+pub(crate) const fn tail<const N: usize, const M: usize>(c: [f64; N]) -> [f64; M] {
+    let mut rest = [0.0; M];
+    let mut k = 0;
+    while k < M {
+        rest[k] = c[k + 2];
+        k += 1;
+    }
+    rest
 }

@@ -3,24 +3,17 @@
 use crate::coefficients::{EXP_M1, EXP_M1_F32, INVERSE_CBRT, LN_TAIL};
 use crate::exponential::{clamp, ln2, reduce, scale};
 use crate::parts::{
-    fast_two_sum, horner, infinity, magic, pick, poly, poly_of, power_of_two, smallest_normal,
-    split_exponent, two_product,
+    fast_two_sum, horner, infinity, magic, pick, poly, poly_of, power_of_two, product,
+    smallest_normal, split_exponent, two_product,
 };
 use crate::{LaneBits, Lanes};
 
 /// 2⁵⁴: doubles below the normal ones are scaled by it.
 const UP: f64 = 18_014_398_509_481_984.0;
 
-/// (a + a_low)·(b + b_low) in two parts, not yet made apart.
-#[inline(always)]
-fn product<L: Lanes>((a, a_low): (L, L), (b, b_low): (L, L)) -> (L, L) {
-    let (high, low) = two_product(a, b);
-    (high, a_low.fma(b, a.fma(b_low, low)))
-}
-
 /// ln x − less·ln 2 in two parts, to about 2⁻⁶⁸, for normal doubles.
 #[inline(always)]
-fn ln_pair<L: Lanes>(x: L, less: L) -> (L, L) {
+pub(crate) fn ln_pair<L: Lanes>(x: L, less: L) -> (L, L) {
     let (m, e, _) = split_exponent(x);
     let e = e - less;
     let f = m - L::splat(1.0);
@@ -72,8 +65,8 @@ fn power_of_normal<L: Lanes>(x: L, less: L, y: L, singles: bool) -> L {
         crate::exp(y * crate::logarithm::ln_of_split(m, e - less))
     } else {
         let (high, low) = ln_pair(x, less);
-        let (product, error) = two_product(high, y);
-        exp_pair(product, low.fma(y, error))
+        let (high, low) = product((high, low), (y, L::splat(0.0)));
+        exp_pair(high, low)
     }
 }
 
@@ -100,19 +93,24 @@ fn power_of_magnitude<L: Lanes>(x: L, y: L, singles: bool) -> L {
 fn pow_double<L: Lanes>(x: L, y: L, singles: bool) -> L {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
     let usual = x.ge(smallest_normal()) & x.lt(infinity()) & y.abs().lt(infinity());
-    let [value] = L::rarely(!usual, [power_of_normal(x, zero, y, singles)], || {
-        let value = power_of_magnitude(x, y, singles);
-        let whole = y.eq(y.round_even());
-        let half = y * L::splat(0.5);
-        let odd = whole & half.ne(half.round_even());
-        // The sign bit, also of −0.
-        let minus = x.to_bits().lt(L::Bits::splat(0));
-        let value = L::select(minus & odd, -value, value);
-        let undefined = x.lt(zero) & x.gt(-infinity::<L>()) & !whole;
-        let value = L::select(undefined, L::splat(f64::NAN), value);
-        let unit = y.eq(zero) | x.eq(one) | (x.eq(-one) & y.abs().eq(infinity()));
-        [L::select(unit, one, value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [power_of_normal(x, zero, y, singles)],
+        #[inline(always)]
+        || {
+            let value = power_of_magnitude(x, y, singles);
+            let whole = y.eq(y.round_even());
+            let half = y * L::splat(0.5);
+            let odd = whole & half.ne(half.round_even());
+            // The sign bit, also of −0.
+            let minus = x.to_bits().lt(L::Bits::splat(0));
+            let value = L::select(minus & odd, -value, value);
+            let undefined = x.lt(zero) & x.gt(-infinity::<L>()) & !whole;
+            let value = L::select(undefined, L::splat(f64::NAN), value);
+            let unit = y.eq(zero) | x.eq(one) | (x.eq(-one) & y.abs().eq(infinity()));
+            [L::select(unit, one, value)]
+        },
+    );
     value
 }
 
@@ -200,9 +198,12 @@ fn whole_power_by_exp<L: Lanes>(x: L, n: i32, singles: bool) -> L {
     let magnitude = x.abs();
     let usual = magnitude.ge(smallest_normal()) & magnitude.lt(infinity());
     let zero = L::splat(0.0);
-    let [value] = L::rarely(!usual, [power_of_normal(magnitude, zero, y, singles)], || {
-        [power_of_magnitude(x, y, singles)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [power_of_normal(magnitude, zero, y, singles)],
+        #[inline(always)]
+        || [power_of_magnitude(x, y, singles)],
+    );
     if n & 1 == 1 { value.copysign(x) } else { value }
 }
 
@@ -212,12 +213,17 @@ pub fn cbrt<L: Lanes>(x: L) -> L {
     let magnitude = x.abs();
     let usual = magnitude.ge(smallest_normal()) & magnitude.lt(infinity());
     let zero = L::splat(0.0);
-    let [value] = L::rarely(!usual, [cbrt_of_normal(magnitude, zero)], || {
-        let up = pick(UP, 16_777_216.0);
-        let value = cbrt_of_normal(magnitude * up, pick(18.0, 8.0));
-        let special = x.eq(zero) | !magnitude.lt(infinity());
-        [L::select(special, magnitude, value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [cbrt_of_normal(magnitude, zero)],
+        #[inline(always)]
+        || {
+            let up = pick(UP, 16_777_216.0);
+            let value = cbrt_of_normal(magnitude * up, pick(18.0, 8.0));
+            let special = x.eq(zero) | !magnitude.lt(infinity());
+            [L::select(special, magnitude, value)]
+        },
+    );
     value.copysign(x)
 }
 
@@ -252,20 +258,25 @@ pub fn hypot<L: Lanes>(x: L, y: L) -> L {
     // NaN if one is.
     let sum = x + y;
     let usual = sum.gt(pick(1e-135, 1e-12)) & sum.lt(pick(1e150, 1e18));
-    let [value] = L::rarely(!usual, [large.fma(large, small * small).sqrt()], || {
-        // Down by 2⁶⁰⁰ or up by it; singles down by 2⁷⁰ or up by 2¹⁰⁰.
-        let above = sum.gt(L::splat(1.0));
-        let scaled = |down: f64, up: f64, down32: f64, up32: f64| {
-            L::select(above, pick(down, down32), pick(up, up32))
-        };
-        let two = |n| 2.0_f64.powi(n);
-        let there = scaled(two(-600), two(600), two(-70), two(100));
-        let back = scaled(two(600), two(-600), two(70), two(-100));
-        let (a, b) = (large * there, small * there);
-        let value = a.fma(a, b * b).sqrt() * back;
-        let value = L::select(sum.ne(sum), sum, value);
-        let infinite = x.eq(infinity()) | y.eq(infinity());
-        [L::select(infinite, infinity(), value)]
-    });
+    let [value] = L::rarely(
+        !usual,
+        [large.fma(large, small * small).sqrt()],
+        #[inline(always)]
+        || {
+            // Down by 2⁶⁰⁰ or up by it; singles down by 2⁷⁰ or up by 2¹⁰⁰.
+            let above = sum.gt(L::splat(1.0));
+            let scaled = |down: f64, up: f64, down32: f64, up32: f64| {
+                L::select(above, pick(down, down32), pick(up, up32))
+            };
+            let two = |n| 2.0_f64.powi(n);
+            let there = scaled(two(-600), two(600), two(-70), two(100));
+            let back = scaled(two(600), two(-600), two(70), two(-100));
+            let (a, b) = (large * there, small * there);
+            let value = a.fma(a, b * b).sqrt() * back;
+            let value = L::select(sum.ne(sum), sum, value);
+            let infinite = x.eq(infinity()) | y.eq(infinity());
+            [L::select(infinite, infinity(), value)]
+        },
+    );
     value
 }

@@ -5,18 +5,33 @@
 use crate::Lanes;
 
 /// A function of one argument over any lanes.
-trait Function {
-    fn call<L: Lanes>(x: L) -> L;
+///
+/// Loops take this and no closure: only a method that is always inlined becomes part of a function
+/// compiled for more features than the program.
+trait Function: Copy {
+    fn call<L: Lanes>(self, x: L) -> L;
 }
 
 /// A function of two arguments over any lanes.
-trait Function2 {
-    fn call<L: Lanes>(x: L, y: L) -> L;
+trait Function2: Copy {
+    fn call<L: Lanes>(self, x: L, y: L) -> L;
+}
+
+/// The n-th power.
+#[derive(Clone, Copy)]
+struct Power(i32);
+
+impl Function for Power {
+    #[inline(always)]
+    fn call<L: Lanes>(self, x: L) -> L {
+        crate::powi(x, self.0)
+    }
 }
 
 /// Vector registers that slices are loaded into.
 #[cfg(target_arch = "x86_64")]
 mod registers {
+    use super::{Function, Function2};
     use crate::Lanes;
     use crate::x86::{avx2, avx512};
     use std::arch::x86_64::*;
@@ -58,17 +73,17 @@ mod registers {
     pub(super) fn map<T: Copy + From<bool>, R: Register<T, N>, const N: usize>(
         x: &[T],
         out: &mut [T],
-        f: impl Fn(R) -> R,
+        f: impl Function,
     ) {
         let (chunks, tail) = x.as_chunks::<N>();
         let (outs, out_tail) = out.as_chunks_mut::<N>();
         for (x, out) in chunks.iter().zip(outs) {
-            f(R::load(x)).store(out);
+            f.call(R::load(x)).store(out);
         }
         if !tail.is_empty() {
             let mut pad = [T::from(true); N];
             pad[..tail.len()].copy_from_slice(tail);
-            f(R::load(&pad)).store(&mut pad);
+            f.call(R::load(&pad)).store(&mut pad);
             out_tail.copy_from_slice(&pad[..tail.len()]);
         }
     }
@@ -79,20 +94,20 @@ mod registers {
         x: &[T],
         y: &[T],
         out: &mut [T],
-        f: impl Fn(R, R) -> R,
+        f: impl Function2,
     ) {
         let (xs, x_tail) = x.as_chunks::<N>();
         let (ys, y_tail) = y.as_chunks::<N>();
         let (outs, out_tail) = out.as_chunks_mut::<N>();
         for ((x, y), out) in xs.iter().zip(ys).zip(outs) {
-            f(R::load(x), R::load(y)).store(out);
+            f.call(R::load(x), R::load(y)).store(out);
         }
         if !x_tail.is_empty() {
             let mut pad = [T::from(true); N];
             let mut pad_y = pad;
             pad[..x_tail.len()].copy_from_slice(x_tail);
             pad_y[..y_tail.len()].copy_from_slice(y_tail);
-            f(R::load(&pad), R::load(&pad_y)).store(&mut pad);
+            f.call(R::load(&pad), R::load(&pad_y)).store(&mut pad);
             out_tail.copy_from_slice(&pad[..x_tail.len()]);
         }
     }
@@ -140,89 +155,67 @@ macro_rules! levels {
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq")]
-            fn avx512<F: Function>(x: &[$float], out: &mut [$float]) {
-                registers::map::<$float, $r512, $n512>(x, out, F::call);
+            fn avx512<F: Function>(f: F, x: &[$float], out: &mut [$float]) {
+                registers::map::<$float, $r512, $n512>(x, out, f);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2<F: Function>(x: &[$float], out: &mut [$float]) {
-                registers::map::<$float, $r256, $n256>(x, out, F::call);
+            fn avx2<F: Function>(f: F, x: &[$float], out: &mut [$float]) {
+                registers::map::<$float, $r256, $n256>(x, out, f);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq")]
-            fn avx512_2<F: Function2>(x: &[$float], y: &[$float], out: &mut [$float]) {
-                registers::map2::<$float, $r512, $n512>(x, y, out, F::call);
+            fn avx512_2<F: Function2>(f: F, x: &[$float], y: &[$float], out: &mut [$float]) {
+                registers::map2::<$float, $r512, $n512>(x, y, out, f);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2_2<F: Function2>(x: &[$float], y: &[$float], out: &mut [$float]) {
-                registers::map2::<$float, $r256, $n256>(x, y, out, F::call);
+            fn avx2_2<F: Function2>(f: F, x: &[$float], y: &[$float], out: &mut [$float]) {
+                registers::map2::<$float, $r256, $n256>(x, y, out, f);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn with_fma<F: Function>(x: $float) -> $float {
-                F::call(x)
+            fn with_fma<F: Function>(f: F, x: $float) -> $float {
+                f.call(x)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn with_fma_2<F: Function2>(x: $float, y: $float) -> $float {
-                F::call(x, y)
+            fn with_fma_2<F: Function2>(f: F, x: $float, y: $float) -> $float {
+                f.call(x, y)
             }
 
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512dq")]
-            fn powi_avx512(n: i32, x: &[$float], out: &mut [$float]) {
-                registers::map::<$float, $r512, $n512>(x, out, |x| crate::powi(x, n));
+            #[inline]
+            pub(super) fn one<F: Function>(f: F, x: $float) -> $float {
+                #[cfg(target_arch = "x86_64")]
+                if Level::best() >= Level::Avx2 {
+                    // SAFETY: the processor has the features.
+                    return unsafe { with_fma(f, x) };
+                }
+                f.call(x)
             }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn powi_avx2(n: i32, x: &[$float], out: &mut [$float]) {
-                registers::map::<$float, $r256, $n256>(x, out, |x| crate::powi(x, n));
+            #[inline]
+            pub(super) fn two<F: Function2>(f: F, x: $float, y: $float) -> $float {
+                #[cfg(target_arch = "x86_64")]
+                if Level::best() >= Level::Avx2 {
+                    // SAFETY: the processor has the features.
+                    return unsafe { with_fma_2(f, x, y) };
+                }
+                f.call(x, y)
             }
-
-            pub(super) fn powi(level: Level, n: i32, x: &[$float], out: &mut [$float]) {
+            pub(super) fn many<F: Function>(f: F, level: Level, x: &[$float], out: &mut [$float]) {
                 assert_eq!(x.len(), out.len(), "as many results as arguments");
                 match level.min(Level::best()) {
                     // SAFETY: the processor has the features.
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => unsafe { powi_avx512(n, x, out) },
+                    Level::Avx512 => unsafe { avx512(f, x, out) },
                     // SAFETY: the processor has the features.
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => unsafe { powi_avx2(n, x, out) },
-                    _ => out.iter_mut().zip(x).for_each(|(out, &x)| *out = crate::powi(x, n)),
-                }
-            }
-            #[inline]
-            pub(super) fn one<F: Function>(x: $float) -> $float {
-                #[cfg(target_arch = "x86_64")]
-                if Level::best() >= Level::Avx2 {
-                    // SAFETY: the processor has the features.
-                    return unsafe { with_fma::<F>(x) };
-                }
-                F::call(x)
-            }
-            #[inline]
-            pub(super) fn two<F: Function2>(x: $float, y: $float) -> $float {
-                #[cfg(target_arch = "x86_64")]
-                if Level::best() >= Level::Avx2 {
-                    // SAFETY: the processor has the features.
-                    return unsafe { with_fma_2::<F>(x, y) };
-                }
-                F::call(x, y)
-            }
-            pub(super) fn many<F: Function>(level: Level, x: &[$float], out: &mut [$float]) {
-                assert_eq!(x.len(), out.len(), "as many results as arguments");
-                match level.min(Level::best()) {
-                    // SAFETY: the processor has the features.
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => unsafe { avx512::<F>(x, out) },
-                    // SAFETY: the processor has the features.
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => unsafe { avx2::<F>(x, out) },
-                    _ => out.iter_mut().zip(x).for_each(|(out, &x)| *out = F::call(x)),
+                    Level::Avx2 => unsafe { avx2(f, x, out) },
+                    _ => out.iter_mut().zip(x).for_each(|(out, &x)| *out = f.call(x)),
                 }
             }
             pub(super) fn many2<F: Function2>(
+                f: F,
                 level: Level,
                 x: &[$float],
                 y: &[$float],
@@ -233,15 +226,15 @@ macro_rules! levels {
                 match level.min(Level::best()) {
                     // SAFETY: the processor has the features.
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => unsafe { avx512_2::<F>(x, y, out) },
+                    Level::Avx512 => unsafe { avx512_2(f, x, y, out) },
                     // SAFETY: the processor has the features.
                     #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => unsafe { avx2_2::<F>(x, y, out) },
+                    Level::Avx2 => unsafe { avx2_2(f, x, y, out) },
                     _ => {
                         let arguments = x.iter().zip(y);
                         out.iter_mut()
                             .zip(arguments)
-                            .for_each(|(out, (&x, &y))| *out = F::call(x, y));
+                            .for_each(|(out, (&x, &y))| *out = f.call(x, y));
                     }
                 }
             }
@@ -320,19 +313,21 @@ macro_rules! functions {
             use super::{Function, Function2};
             use crate::Lanes;
             $(
+                #[derive(Clone, Copy)]
                 pub(super) struct $name1;
                 impl Function for $name1 {
                     #[inline(always)]
-                    fn call<L: Lanes>(x: L) -> L {
+                    fn call<L: Lanes>(self, x: L) -> L {
                         crate::$function1(x)
                     }
                 }
             )*
             $(
+                #[derive(Clone, Copy)]
                 pub(super) struct $name2;
                 impl Function2 for $name2 {
                     #[inline(always)]
-                    fn call<L: Lanes>(x: L, y: L) -> L {
+                    fn call<L: Lanes>(self, x: L, y: L) -> L {
                         crate::$function2(x, y)
                     }
                 }
@@ -346,21 +341,21 @@ macro_rules! functions {
         impl Number for $float {
             fn unary(function: Unary, x: $float) -> $float {
                 match function {
-                    $(Unary::$name1 => $module::one::<each::$name1>(x),)*
+                    $(Unary::$name1 => $module::one(each::$name1, x),)*
                 }
             }
             fn binary(function: Binary, x: $float, y: $float) -> $float {
                 match function {
-                    $(Binary::$name2 => $module::two::<each::$name2>(x, y),)*
+                    $(Binary::$name2 => $module::two(each::$name2, x, y),)*
                 }
             }
             fn unary_slice(function: Unary, level: Level, x: &[$float], out: &mut [$float]) {
                 match function {
-                    $(Unary::$name1 => $module::many::<each::$name1>(level, x, out),)*
+                    $(Unary::$name1 => $module::many(each::$name1, level, x, out),)*
                 }
             }
             fn powi_slice(level: Level, n: i32, x: &[$float], out: &mut [$float]) {
-                $module::powi(level, n, x, out);
+                $module::many(Power(n), level, x, out);
             }
             fn binary_slice(
                 function: Binary,
@@ -370,7 +365,7 @@ macro_rules! functions {
                 out: &mut [$float],
             ) {
                 match function {
-                    $(Binary::$name2 => $module::many2::<each::$name2>(level, x, y, out),)*
+                    $(Binary::$name2 => $module::many2(each::$name2, level, x, y, out),)*
                 }
             }
         }
@@ -423,6 +418,14 @@ functions! {
     Acosh acosh,
     /// The inverse hyperbolic tangent.
     Atanh atanh,
+    /// The error function.
+    Erf erf,
+    /// 1 − the error function.
+    Erfc erfc,
+    /// The logarithm of the magnitude of the gamma function.
+    LnGamma ln_gamma,
+    /// The derivative of the logarithm of the gamma function.
+    Digamma digamma,
     ;
     binary:
     /// x to the power y.

@@ -22,19 +22,24 @@ fn reduce<L: Lanes>(x: L) -> (L, L, L::Bits) {
     let low = n.fma(part, first - r);
     let low = n.fma(pick(2.903_855_973_979_360_5e-28, -1.074_634_630_414_406e-12), low);
     let large = !x.le(pick(2e5, 1500.0));
-    let [r, low, n] = L::rarely(large, [r, low, shifted], || {
-        // Doubles do for singles: their slow way is for doubles only.
-        let [r, low, n] = reduce_large(x.widen());
-        let high = L::narrow(r);
-        let low = if L::DOUBLE { L::narrow(low) } else { L::narrow(r - high.widen()) };
-        [high, low, L::narrow(n) + magic()]
-    });
+    let [r, low, n] = L::rarely(
+        large,
+        [r, low, shifted],
+        #[inline(always)]
+        || {
+            // Doubles do for singles: their slow way is for doubles only.
+            let [r, low, n] = reduce_large(x.widen());
+            let high = L::narrow(r);
+            let low = if L::DOUBLE { L::narrow(low) } else { L::narrow(r - high.widen()) };
+            [high, low, L::narrow(n) + magic()]
+        },
+    );
     (r, low, n.to_bits())
 }
 
 /// sin(r + low) = r + sine and cos(r + low) = 1 + cosine.
 #[inline(always)]
-fn kernels<L: Lanes>(r: L, low: L) -> (L, L) {
+pub(crate) fn kernels<L: Lanes>(r: L, low: L) -> (L, L) {
     let z = r * r;
     let z2 = z * z;
     let half = z * L::splat(0.5);

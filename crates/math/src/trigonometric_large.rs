@@ -83,7 +83,10 @@ pub(crate) fn reduce_large<L: Lanes>(x: L) -> [L; 3] {
 #[inline(always)]
 fn pick_digits<L: Lanes>(k: L::Bits) -> [L; 5] {
     let zero = L::Bits::splat(0);
-    let mut digits = TWO_OVER_PI.map(L::splat);
+    let mut digits = [L::splat(TWO_OVER_PI[0]); 23];
+    for i in 1..23 {
+        digits[i] = L::splat(TWO_OVER_PI[i]);
+    }
     // As many places as later shifts can still reach.
     for (bit, reach) in [(4, 7), (3, 12), (2, 8), (1, 6), (0, 5)] {
         let shift = k.shl(63 - bit).lt(zero);

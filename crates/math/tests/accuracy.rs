@@ -1,17 +1,30 @@
 //! Errors of doubles and singles against correctly rounded references.
 
+#![allow(clippy::print_stdout, reason = "the largest errors are worth seeing")]
+
 mod common;
 
-use common::{everywhere, reference, ulps, ulps_f32};
-use cotangent_math::{Level, Unary, apply_at, apply_f32, apply_f64};
+use common::{everywhere, reference, size, ulps_of, ulps_of_f32};
+use cotangent_math::{Level, Unary, apply_at, apply_f32, apply_f64, cos, sin, sin_cos};
 
 /// The largest error allowed, in units of the last place.
 const LIMIT: f64 = 2.0;
 
 #[test]
 fn doubles_are_within_two_units_of_the_last_place() {
-    let mut random = fastrand::Rng::with_seed(1);
-    let x = everywhere(&mut random, 60_000);
+    doubles(1, 60_000);
+}
+
+#[test]
+#[ignore = "takes minutes; run with --release"]
+fn many_doubles_are_within_two_units_of_the_last_place() {
+    doubles(5, 2_000_000);
+}
+
+/// Six numbers for each of `count`.
+fn doubles(seed: u64, count: usize) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let x = everywhere(&mut random, count);
     let mut out = vec![0.0; x.len()];
     let mut failed = Vec::new();
     for &function in Unary::ALL {
@@ -19,7 +32,8 @@ fn doubles_are_within_two_units_of_the_last_place() {
         apply_f64(function, &x, &mut out);
         let mut worst = (0.0, 0.0, 0.0);
         for (&x, &y) in x.iter().zip(&out) {
-            let error = ulps(y, reference(x));
+            let want = reference(x);
+            let error = ulps_of(y, want, size(function, x, want));
             if error > worst.0 {
                 worst = (error, x, y);
             }
@@ -44,7 +58,8 @@ fn singles_are_within_two_units_of_the_last_place() {
         apply_f32(function, &x, &mut out);
         let mut worst = (0.0, 0.0, 0.0);
         for (&x, &y) in x.iter().zip(&out) {
-            let error = ulps_f32(y, reference(f64::from(x)));
+            let want = reference(f64::from(x));
+            let error = ulps_of_f32(y, want, size(function, f64::from(x), want));
             if error > worst.0 {
                 worst = (error, x, y);
             }
@@ -61,7 +76,7 @@ fn singles_are_within_two_units_of_the_last_place() {
 }
 
 /// All 2³² singles, against doubles of this crate, which the test above holds to the references.
-/// MATH_ONLY=Sin,Cos tries only these.
+/// With `MATH_ONLY=Sin,Cos` in the environment, only these are tried.
 #[test]
 #[ignore = "takes minutes; run with --release"]
 fn every_single_is_within_two_units_of_the_last_place() {
@@ -85,7 +100,7 @@ fn every_single_is_within_two_units_of_the_last_place() {
                 if out[i] == want[i] as f32 && out[i] != 0.0 {
                     continue;
                 }
-                let error = ulps_f32(out[i], want[i]);
+                let error = ulps_of_f32(out[i], want[i], size(function, wide[i], want[i]));
                 if error > worst.0 {
                     worst = (error, x[i], out[i], want[i]);
                 }
@@ -139,5 +154,15 @@ fn all_ways_give_the_same_bits() {
             common::packs::<f32, 16>(&x32, |x| function.call(x)),
         );
         same(&packs, "packs");
+    }
+}
+
+#[test]
+fn sine_and_cosine_together_are_those_apart() {
+    let mut random = fastrand::Rng::with_seed(6);
+    for x in everywhere(&mut random, 1000) {
+        let (sine, cosine) = sin_cos(x);
+        assert!(sine.to_bits() == sin(x).to_bits() || x.is_nan() || x.is_infinite());
+        assert!(cosine.to_bits() == cos(x).to_bits() || x.is_nan() || x.is_infinite());
     }
 }

@@ -173,8 +173,11 @@ macro_rules! vectors {
             ) -> [Self; K] {
                 // SAFETY: only functions compiled for the features come here.
                 if unsafe { $movemask(mask.0) } != 0 {
-                    let slow = slow();
-                    std::array::from_fn(|k| Self::select(mask, slow[k], values[k]))
+                    let mut out = slow();
+                    for k in 0..K {
+                        out[k] = Self::select(mask, out[k], values[k]);
+                    }
+                    out
                 } else {
                     values
                 }
@@ -284,8 +287,13 @@ macro_rules! vectors {
 
 vectors! {
     D4(__m256d), D4Bits(__m256i), D4Mask(__m256d), f64, true,
-    _mm256_set1_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_xor_pd _mm256_and_pd _mm256_andnot_pd _mm256_or_pd _mm256_sqrt_pd _mm256_fmadd_pd _mm256_round_pd _mm256_min_pd _mm256_max_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_castpd_si256 _mm256_castsi256_pd
-    i64, _mm256_set1_epi64x _mm256_add_epi64 _mm256_sub_epi64 _mm256_sll_epi64 _mm256_srl_epi64 _mm256_cmpeq_epi64 _mm256_cmpgt_epi64 _mm256_blendv_epi8 _mm256_castsi256_pd _mm256_movemask_pd _mm256_castpd_si256 sar_epi64;
+    _mm256_set1_pd _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_xor_pd
+    _mm256_and_pd _mm256_andnot_pd _mm256_or_pd _mm256_sqrt_pd _mm256_fmadd_pd _mm256_round_pd
+    _mm256_min_pd _mm256_max_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_castpd_si256
+    _mm256_castsi256_pd
+    i64, _mm256_set1_epi64x _mm256_add_epi64 _mm256_sub_epi64 _mm256_sll_epi64 _mm256_srl_epi64
+    _mm256_cmpeq_epi64 _mm256_cmpgt_epi64 _mm256_blendv_epi8 _mm256_castsi256_pd
+    _mm256_movemask_pd _mm256_castpd_si256 sar_epi64;
     type Wide = Self;
     #[inline(always)]
     fn widen(self) -> Self {
@@ -299,8 +307,13 @@ vectors! {
 
 vectors! {
     S8(__m256), S8Bits(__m256i), S8Mask(__m256), f32, false,
-    _mm256_set1_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_xor_ps _mm256_and_ps _mm256_andnot_ps _mm256_or_ps _mm256_sqrt_ps _mm256_fmadd_ps _mm256_round_ps _mm256_min_ps _mm256_max_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_castps_si256 _mm256_castsi256_ps
-    i32, _mm256_set1_epi32 _mm256_add_epi32 _mm256_sub_epi32 _mm256_sll_epi32 _mm256_srl_epi32 _mm256_cmpeq_epi32 _mm256_cmpgt_epi32 _mm256_blendv_epi8 _mm256_castsi256_ps _mm256_movemask_ps _mm256_castps_si256 _mm256_sra_epi32;
+    _mm256_set1_ps _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_xor_ps
+    _mm256_and_ps _mm256_andnot_ps _mm256_or_ps _mm256_sqrt_ps _mm256_fmadd_ps _mm256_round_ps
+    _mm256_min_ps _mm256_max_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_castps_si256
+    _mm256_castsi256_ps
+    i32, _mm256_set1_epi32 _mm256_add_epi32 _mm256_sub_epi32 _mm256_sll_epi32 _mm256_srl_epi32
+    _mm256_cmpeq_epi32 _mm256_cmpgt_epi32 _mm256_blendv_epi8 _mm256_castsi256_ps
+    _mm256_movemask_ps _mm256_castps_si256 _mm256_sra_epi32;
     type Wide = Pair<D4>;
     #[inline(always)]
     fn widen(self) -> Pair<D4> {

@@ -172,8 +172,11 @@ macro_rules! vectors {
                 slow: impl FnOnce() -> [Self; K],
             ) -> [Self; K] {
                 if mask.0 != 0 {
-                    let slow = slow();
-                    std::array::from_fn(|k| Self::select(mask, slow[k], values[k]))
+                    let mut out = slow();
+                    for k in 0..K {
+                        out[k] = Self::select(mask, out[k], values[k]);
+                    }
+                    out
                 } else {
                     values
                 }
@@ -279,8 +282,12 @@ macro_rules! vectors {
 
 vectors! {
     D8(__m512d), D8Bits(__m512i), D8Mask(__mmask8), f64, true,
-    _mm512_set1_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_xor_pd _mm512_and_pd _mm512_andnot_pd _mm512_or_pd _mm512_sqrt_pd _mm512_fmadd_pd _mm512_roundscale_pd _mm512_min_pd _mm512_max_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_castpd_si512 _mm512_castsi512_pd
-    i64, _mm512_set1_epi64 _mm512_add_epi64 _mm512_sub_epi64 _mm512_sll_epi64 _mm512_srl_epi64 _mm512_cmpeq_epi64_mask _mm512_cmpgt_epi64_mask _mm512_mask_blend_epi64 _mm512_sra_epi64;
+    _mm512_set1_pd _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_xor_pd
+    _mm512_and_pd _mm512_andnot_pd _mm512_or_pd _mm512_sqrt_pd _mm512_fmadd_pd
+    _mm512_roundscale_pd _mm512_min_pd _mm512_max_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd
+    _mm512_castpd_si512 _mm512_castsi512_pd
+    i64, _mm512_set1_epi64 _mm512_add_epi64 _mm512_sub_epi64 _mm512_sll_epi64 _mm512_srl_epi64
+    _mm512_cmpeq_epi64_mask _mm512_cmpgt_epi64_mask _mm512_mask_blend_epi64 _mm512_sra_epi64;
     type Wide = Self;
     #[inline(always)]
     fn widen(self) -> Self {
@@ -294,8 +301,12 @@ vectors! {
 
 vectors! {
     S16(__m512), S16Bits(__m512i), S16Mask(__mmask16), f32, false,
-    _mm512_set1_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_xor_ps _mm512_and_ps _mm512_andnot_ps _mm512_or_ps _mm512_sqrt_ps _mm512_fmadd_ps _mm512_roundscale_ps _mm512_min_ps _mm512_max_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_castps_si512 _mm512_castsi512_ps
-    i32, _mm512_set1_epi32 _mm512_add_epi32 _mm512_sub_epi32 _mm512_sll_epi32 _mm512_srl_epi32 _mm512_cmpeq_epi32_mask _mm512_cmpgt_epi32_mask _mm512_mask_blend_epi32 _mm512_sra_epi32;
+    _mm512_set1_ps _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_xor_ps
+    _mm512_and_ps _mm512_andnot_ps _mm512_or_ps _mm512_sqrt_ps _mm512_fmadd_ps
+    _mm512_roundscale_ps _mm512_min_ps _mm512_max_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps
+    _mm512_castps_si512 _mm512_castsi512_ps
+    i32, _mm512_set1_epi32 _mm512_add_epi32 _mm512_sub_epi32 _mm512_sll_epi32 _mm512_srl_epi32
+    _mm512_cmpeq_epi32_mask _mm512_cmpgt_epi32_mask _mm512_mask_blend_epi32 _mm512_sra_epi32;
     type Wide = Pair<D8>;
     #[inline(always)]
     fn widen(self) -> Pair<D8> {

@@ -3,8 +3,6 @@
 //! Loops over arrays are left to chance: whether the compiler finds the vector instructions in
 //! them changed from function to function. Here each method names its instruction.
 
-#![expect(clippy::wildcard_imports, reason = "the names of instructions carry their own prefix")]
-
 pub(crate) mod avx2;
 pub(crate) mod avx512;
 mod pair;

@@ -98,11 +98,18 @@ impl<L: Lanes<Wide = L>> Lanes for Pair<L> {
     ) -> [Self; K] {
         // Both halves go the slow way together; the empty array asks only whether any lane does.
         let mut out = values;
-        L::rarely(mask.0 | mask.1, [], || {
-            let slow = slow();
-            out = std::array::from_fn(|k| Self::select(mask, slow[k], values[k]));
-            []
-        });
+        L::rarely(
+            mask.0 | mask.1,
+            [],
+            #[inline(always)]
+            || {
+                let slow = slow();
+                for k in 0..K {
+                    out[k] = Self::select(mask, slow[k], values[k]);
+                }
+                []
+            },
+        );
         out
     }
 }

@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The sum of two doubles, the second below half a unit of the last place of the first.
 #[derive(Clone, Copy, Debug)]
-pub struct Dd(pub f64, pub f64);
+pub(crate) struct Dd(pub(crate) f64, pub(crate) f64);
 
 fn two_sum(a: f64, b: f64) -> Dd {
     let sum = a + b;
@@ -65,7 +65,7 @@ impl Div for Dd {
 const LN2: Dd = Dd(std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17);
 
 /// eˣ for |x| < 700.
-pub fn exp(x: Dd) -> Dd {
+pub(crate) fn exp(x: Dd) -> Dd {
     let n = (x.0 / LN2.0).round();
     let r = (x - LN2 * Dd::from(n)) * Dd::from(1.0 / 256.0);
     // eʳ − 1 for |r| < 0.0014, then eight times (1 + y)² − 1 = 2y + y².
@@ -85,7 +85,7 @@ pub fn exp(x: Dd) -> Dd {
 }
 
 /// ln x, by a step of Newton's from the correctly rounded one.
-pub fn ln(x: Dd) -> Dd {
+pub(crate) fn ln(x: Dd) -> Dd {
     let y = Dd::from(core_math::log(x.0));
     let z = x * exp(-y) - Dd::from(1.0);
     // ln(1 + z) with z near 2⁻⁵³.
@@ -105,7 +105,7 @@ fn ln_1p(x: Dd) -> Dd {
     sum * x
 }
 
-pub fn sigmoid(x: f64) -> f64 {
+pub(crate) fn sigmoid(x: f64) -> f64 {
     if x.is_nan() {
         x
     } else if x < -600.0 {
@@ -118,7 +118,7 @@ pub fn sigmoid(x: f64) -> f64 {
     }
 }
 
-pub fn softplus(x: f64) -> f64 {
+pub(crate) fn softplus(x: f64) -> f64 {
     if x.is_nan() || x > 600.0 {
         x
     } else if x < -600.0 {
@@ -126,5 +126,74 @@ pub fn softplus(x: f64) -> f64 {
     } else {
         let tail = ln_1p(exp(Dd::from(-x.abs())));
         if x > 0.0 { (Dd::from(x) + tail).0 } else { tail.0 }
+    }
+}
+
+const PI: Dd = Dd(std::f64::consts::PI, 1.224_646_799_147_353_2e-16);
+
+/// sin x and cos x by their series, for |x| ≤ π/2.
+fn sin_cos(x: Dd) -> (Dd, Dd) {
+    let mut term = Dd::from(1.0);
+    let (mut sine, mut cosine) = (Dd::from(0.0), Dd::from(1.0));
+    for k in 1..34 {
+        term = term * x / Dd::from(f64::from(k));
+        let signed = if k % 4 >= 2 { -term } else { term };
+        if k % 2 == 0 {
+            cosine = cosine + signed;
+        } else {
+            sine = sine + signed;
+        }
+    }
+    (sine, cosine)
+}
+
+/// ψ(x) for x > 0, from ψ(x + n) with x + n ≥ 25.
+fn digamma_positive(mut x: Dd) -> Dd {
+    let one = Dd::from(1.0);
+    let mut sum = Dd::from(0.0);
+    while x.0 < 25.0 {
+        sum = sum - one / x;
+        x = x + one;
+    }
+    let w = one / (x * x);
+    // B₂ₖ/(2k) with the numbers of Bernoulli, to k = 14.
+    let numbers = [
+        (1.0, 12.0),
+        (-1.0, 120.0),
+        (1.0, 252.0),
+        (-1.0, 240.0),
+        (1.0, 132.0),
+        (-691.0, 32_760.0),
+        (1.0, 12.0),
+        (-3617.0, 8160.0),
+        (43_867.0, 14_364.0),
+        (-174_611.0, 6600.0),
+        (77_683.0, 276.0),
+        (-236_364_091.0, 65_520.0),
+        (657_931.0, 12.0),
+        (-3_392_780_147.0, 3480.0),
+    ];
+    let mut tail = Dd::from(0.0);
+    for (above, below) in numbers.into_iter().rev() {
+        tail = (tail + Dd::from(above) / Dd::from(below)) * w;
+    }
+    sum + ln(x) - Dd::from(0.5) / x - tail
+}
+
+pub(crate) fn digamma(x: f64) -> f64 {
+    if x.is_nan() || x == f64::INFINITY {
+        x
+    } else if x.abs() < 1e-100 {
+        -1.0 / x
+    } else if x > 1e15 {
+        core_math::log(x)
+    } else if x > 0.0 {
+        digamma_positive(Dd::from(x)).0
+    } else if x == x.round() {
+        f64::NAN
+    } else {
+        // ψ(x) = ψ(1 − x) − π cot πx.
+        let (sine, cosine) = sin_cos(PI * Dd::from(x - x.round()));
+        (digamma_positive(Dd::from(1.0) - Dd::from(x)) - PI * cosine / sine).0
     }
 }

@@ -7,7 +7,7 @@ mod double_double;
 use cotangent_math::{Binary, Pack, Unary};
 
 /// A correctly rounded function, or one in twice the precision.
-pub fn reference(function: Unary) -> fn(f64) -> f64 {
+pub(crate) fn reference(function: Unary) -> fn(f64) -> f64 {
     match function {
         Unary::Exp => core_math::exp,
         Unary::Exp2 => core_math::exp2,
@@ -31,12 +31,16 @@ pub fn reference(function: Unary) -> fn(f64) -> f64 {
         Unary::Asinh => core_math::asinh,
         Unary::Acosh => core_math::acosh,
         Unary::Atanh => core_math::atanh,
+        Unary::Erf => core_math::erf,
+        Unary::Erfc => core_math::erfc,
+        Unary::LnGamma => core_math::lgamma,
+        Unary::Digamma => double_double::digamma,
         other => panic!("{other:?} has no reference"),
     }
 }
 
 /// A correctly rounded function.
-pub fn reference2(function: Binary) -> fn(f64, f64) -> f64 {
+pub(crate) fn reference2(function: Binary) -> fn(f64, f64) -> f64 {
     match function {
         Binary::Pow => core_math::pow,
         Binary::Hypot => core_math::hypot,
@@ -53,7 +57,7 @@ fn ordered(x: f64) -> i64 {
 
 /// How many numbers lie between a result and the correctly rounded one; infinite where one is NaN,
 /// and where a zero has the wrong sign.
-pub fn ulps(got: f64, want: f64) -> f64 {
+pub(crate) fn ulps(got: f64, want: f64) -> f64 {
     if got.is_nan() || want.is_nan() {
         return if got.is_nan() && want.is_nan() { 0.0 } else { f64::INFINITY };
     }
@@ -64,8 +68,31 @@ pub fn ulps(got: f64, want: f64) -> f64 {
     (i128::from(got) - i128::from(want)).unsigned_abs() as f64
 }
 
+/// The size that errors are measured against: that of the result, but at least 1 near the zeros that
+/// the functions of Γ have at negative arguments.
+pub(crate) fn size(function: Unary, x: f64, want: f64) -> f64 {
+    let zeros = matches!(function, Unary::LnGamma | Unary::Digamma) && x < 0.0;
+    if zeros { want.abs().max(1.0).copysign(want) } else { want }
+}
+
+/// [`ulps`] in units of the last place of `size` where that is larger.
+pub(crate) fn ulps_of(got: f64, want: f64, size: f64) -> f64 {
+    if size == want || want.is_nan() || got.is_nan() {
+        return ulps(got, want);
+    }
+    (got - want).abs() / f64::EPSILON
+}
+
+/// [`ulps_f32`] in units of the last place of `size` where that is larger.
+pub(crate) fn ulps_of_f32(got: f32, want: f64, size: f64) -> f64 {
+    if size == want || want.is_nan() || got.is_nan() {
+        return ulps_f32(got, want);
+    }
+    (f64::from(got) - want).abs() / f64::from(f32::EPSILON)
+}
+
 /// The error of a single in units of its last place, against a result in double precision.
-pub fn ulps_f32(got: f32, want: f64) -> f64 {
+pub(crate) fn ulps_f32(got: f32, want: f64) -> f64 {
     if got.is_nan() || want.is_nan() {
         return if got.is_nan() && want.is_nan() { 0.0 } else { f64::INFINITY };
     }
@@ -84,7 +111,7 @@ pub fn ulps_f32(got: f32, want: f64) -> f64 {
 }
 
 /// The numbers around each of `places`.
-pub fn around(places: &[f64]) -> Vec<f64> {
+pub(crate) fn around(places: &[f64]) -> Vec<f64> {
     let mut all = Vec::new();
     for &place in places {
         for sign in [1.0, -1.0] {
@@ -100,7 +127,7 @@ pub fn around(places: &[f64]) -> Vec<f64> {
 }
 
 /// Numbers that every function is tried at.
-pub fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
+pub(crate) fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
     let mut all = around(&[
         0.0,
         f64::MIN_POSITIVE,
@@ -151,6 +178,8 @@ pub fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
         1075.0,
         36.7,
         37.4,
+        // The double nearest to a multiple of π/2, relative to its size.
+        6_381_956_970_095_103.0 * 2.0_f64.powi(797),
         700.0,
         1000.0,
     ]);
@@ -160,6 +189,10 @@ pub fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
         all.extend([x, x.next_up(), x.next_down(), -x]);
         let x = f64::from(n) * 0.5 * std::f64::consts::LN_2;
         all.extend([x, x.next_up(), x.next_down(), -x, -x.next_up(), -x.next_down()]);
+    }
+    for _ in 0..count / 8 {
+        let x = f64::from(random.u32(..)) * std::f64::consts::FRAC_PI_2;
+        all.extend([x, x / 16_384.0, (x / 25_000.0).round() * std::f64::consts::FRAC_PI_2]);
     }
     for _ in 0..count {
         all.push(f64::from_bits(random.u64(..)));
@@ -174,7 +207,7 @@ pub fn everywhere(random: &mut fastrand::Rng, count: usize) -> Vec<f64> {
 }
 
 /// Maps a slice in packs; what is left over is padded.
-pub fn packs<T: Copy + From<bool>, const N: usize>(
+pub(crate) fn packs<T: Copy + From<bool>, const N: usize>(
     x: &[T],
     f: impl Fn(Pack<T, N>) -> Pack<T, N>,
 ) -> Vec<T> {
