@@ -10,7 +10,7 @@ use cotangent_transform::gradient;
 use serde_json::Value;
 
 use super::input;
-use super::task::{Task, failed, list, scalar, unknown};
+use super::task::{Task, failed, list, scalar, unknown, without_first};
 
 /// The expansion of a larger matrix takes hours to trace.
 const MOST_ROWS: usize = 12;
@@ -22,8 +22,11 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     match function {
         "primal" => Ok(Task::program(shape, a, move || primal(ell), scalar)),
         "gradient" => {
-            let program = move || gradient(&primal(ell)?).map_err(failed);
-            Ok(Task::program(shape, a, program, |y| list(&y[1..])))
+            let program = move || {
+                let both = gradient(&primal(ell)?).map_err(failed)?;
+                Ok(without_first(&both, 1))
+            };
+            Ok(Task::program(shape, a, program, list))
         }
         other => Err(unknown(other, &["primal", "gradient"])),
     }

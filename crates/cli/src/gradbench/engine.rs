@@ -18,11 +18,6 @@ impl Prepared {
         Ok(Prepared { function: simplify(&function) })
     }
 
-    /// The program.
-    pub(crate) fn function(&self) -> &Function {
-        &self.function
-    }
-
     /// Runs it: arguments one after the other, arrays row by row, and results in the same way.
     ///
     /// # Errors

@@ -3,15 +3,14 @@
 use std::f64::consts::PI;
 
 use cotangent_ir::input::{array, number};
-use cotangent_ir::{
-    Function, IndexTable, Traced, TracedArray, map_over, select, sum_over, trace_with,
-};
+use cotangent_ir::{Function, IndexTable, TracedArray, map_over, select, sum_over, trace_with};
 use cotangent_numbers::Elementary;
 use cotangent_transform::gradient_to;
 use serde_json::{Value, json};
 
 use super::input;
-use super::task::{Task, failed, list, rows, scalar, unknown};
+use super::lse::log_sum_exp;
+use super::task::{Task, failed, list, rows, scalar, unknown, without_first};
 
 /// Coordinates, components and points.
 #[derive(Clone, Copy)]
@@ -48,7 +47,8 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
         "jacobian" => {
             let program = move || {
                 let moves = ["x1", "x2", "x3", "x4"];
-                gradient_to(&objective(sizes)?, |p| moves.contains(&&*p.name)).map_err(failed)
+                let both = gradient_to(&objective(sizes)?, |p| moves.contains(&&*p.name));
+                Ok(without_first(&both.map_err(failed)?, 1))
             };
             Ok(Task::program(shape, inputs, program, move |y| jacobian(sizes, y)))
         }
@@ -59,7 +59,7 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
 /// The partials by name.
 fn jacobian(sizes: Sizes, y: &[f64]) -> Value {
     let Sizes { d, k, .. } = sizes;
-    let (alpha, rest) = y[1..].split_at(k);
+    let (alpha, rest) = y.split_at(k);
     let (mu, rest) = rest.split_at(k * d);
     let (q, l) = rest.split_at(k * d);
     let l = match sizes.below() {
@@ -75,7 +75,7 @@ fn constant(Sizes { d, k, n }: Sizes, gamma: f64, m: f64) -> f64 {
     let dims = d as f64;
     let nu = dims + m + 1.0;
     // The logarithm of the multivariate gamma function.
-    let gammas: f64 = (0..d).map(|j| (nu / 2.0 - 0.5 * j as f64).ln_gamma()).sum();
+    let gammas: f64 = (0..d).map(|j| Elementary::ln_gamma(nu / 2.0 - 0.5 * j as f64)).sum();
     let gammas = gammas + 0.25 * dims * (dims - 1.0) * PI.ln();
     let prior = nu * dims * (gamma.ln() - 0.5 * 2.0_f64.ln()) - gammas;
     k as f64 * prior - 0.5 * n as f64 * dims * (2.0 * PI).ln()
@@ -113,13 +113,14 @@ fn objective(sizes: Sizes) -> Result<Function, String> {
         };
         let sums = map_over(0..k, |k| sum_over(0..d, |j| q.at((k, j))));
         let points = sum_over(0..n, |i| {
-            let terms = map_over(0..k, |k| {
+            // As an array of its own: the way back takes them from there.
+            let products = map_over(0..k, |k| {
                 let from = map_over(0..d, |j| x.at((i, j)) - mu.at((k, j)));
-                let squares = (0..d).map(|row| {
-                    let entry = sum_over(0..row + 1, |j| factors.at((k, row, j)) * from.at(j));
-                    entry * entry
-                });
-                let squares = squares.fold(Traced::from(0.0), |sum, square| sum + square);
+                let entry = |row| sum_over(0..row + 1, |j| factors.at((k, row, j)) * from.at(j));
+                TracedArray::from_numbers(&(0..d).map(entry).collect::<Vec<_>>())
+            });
+            let terms = map_over(0..k, |k| {
+                let squares = sum_over(0..d, |j| products.at((k, j)) * products.at((k, j)));
                 alpha.at(k) + sums.at(k) - squares * 0.5
             });
             log_sum_exp(terms)
@@ -129,10 +130,4 @@ fn objective(sizes: Sizes) -> Result<Function, String> {
         constant + points - log_sum_exp(alpha) * n as f64 - prior
     })
     .map_err(failed)
-}
-
-fn log_sum_exp(x: TracedArray) -> Traced {
-    // The result does not depend on what it is shifted by.
-    let shift = x.largest().stop();
-    sum_over(0..x.len(), |i| (x.at(i) - shift).exp()).ln() + shift
 }

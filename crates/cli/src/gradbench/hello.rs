@@ -4,7 +4,7 @@ use cotangent_ir::trace;
 use cotangent_transform::gradient;
 use serde_json::Value;
 
-use super::task::{Task, failed, scalar, unknown};
+use super::task::{Task, failed, scalar, unknown, without_first};
 
 pub(super) fn task(function: &str, input: &Value) -> Result<Task, String> {
     let x = input.as_f64().ok_or("the input must be a number")?;
@@ -12,8 +12,8 @@ pub(super) fn task(function: &str, input: &Value) -> Result<Task, String> {
     match function {
         "square" => Ok(Task::program(String::new(), vec![x], square, scalar)),
         "double" => {
-            let program = move || gradient(&square()?).map_err(failed);
-            Ok(Task::program(String::new(), vec![x], program, |y| scalar(&y[1..])))
+            let program = move || Ok(without_first(&gradient(&square()?).map_err(failed)?, 1));
+            Ok(Task::program(String::new(), vec![x], program, scalar))
         }
         other => Err(unknown(other, &["square", "double"])),
     }

@@ -6,7 +6,7 @@ use cotangent_transform::gradient;
 use serde_json::Value;
 
 use super::input;
-use super::task::{Task, failed, list, scalar, unknown};
+use super::task::{Task, failed, list, scalar, unknown, without_first};
 
 /// More points than any evaluation has.
 const MOST_POINTS: usize = 1 << 32;
@@ -19,8 +19,11 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     match function {
         "primal" => Ok(Task::program(shape, x, move || primal(n, m), scalar)),
         "gradient" => {
-            let program = move || gradient(&primal(n, m)?).map_err(failed);
-            Ok(Task::program(shape, x, program, |y| list(&y[1..])))
+            let program = move || {
+                let both = gradient(&primal(n, m)?).map_err(failed)?;
+                Ok(without_first(&both, 1))
+            };
+            Ok(Task::program(shape, x, program, list))
         }
         other => Err(unknown(other, &["primal", "gradient"])),
     }

@@ -5,7 +5,7 @@ use cotangent_transform::gradient;
 use serde_json::Value;
 
 use super::input;
-use super::task::{Task, failed, list, unknown};
+use super::task::{Task, failed, list, unknown, without_first};
 
 /// More steps than any evaluation has.
 const MOST_STEPS: usize = 1 << 24;
@@ -21,8 +21,11 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     match function {
         "primal" => Ok(Task::program(shape, x, move || primal(n, s), list)),
         "gradient" => {
-            let program = move || gradient(&last(n, s)?).map_err(failed);
-            Ok(Task::program(shape, x, program, |y| list(&y[1..])))
+            let program = move || {
+                let both = gradient(&last(n, s)?).map_err(failed)?;
+                Ok(without_first(&both, 1))
+            };
+            Ok(Task::program(shape, x, program, list))
         }
         other => Err(unknown(other, &["primal", "gradient"])),
     }

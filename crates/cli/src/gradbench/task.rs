@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use cotangent_ir::Function;
+use cotangent_ir::{Builder, Function};
 use serde_json::Value;
 
 use super::engine::Prepared;
@@ -54,6 +54,14 @@ pub(super) fn failed(error: impl Display) -> String {
 /// A function that the module does not have.
 pub(super) fn unknown(function: &str, known: &[&str]) -> String {
     format!("there is no function `{function}`; there are {}", known.join(", "))
+}
+
+/// A function without its first results: what nobody asks for is not computed.
+pub(super) fn without_first(f: &Function, count: usize) -> Function {
+    let mut b = Builder::new(f.name());
+    let args = b.params_of(f.params());
+    let results = b.inline(f, &args);
+    b.finish(results.into_iter().skip(count).collect())
 }
 
 /// The only number.
