@@ -44,7 +44,7 @@ enum Verb {
     Opt(optimize::Arguments),
     /// A program at a point
     Run(program::Run),
-    /// The tool of GradBench: its protocol, JSON lines on standard input and output
+    /// The tool of `GradBench`: its protocol, JSON lines on standard input and output
     #[command(long_about = gradbench::HELP)]
     Gradbench,
     /// The table of elementary operations: partials, classes, accuracy, singular points

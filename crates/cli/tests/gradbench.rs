@@ -289,6 +289,10 @@ fn bad_inputs_are_answered_with_what_is_wrong() {
         ("ht", "jacobian", broken_hand("/us", json!([[0, 0]])), "`us`"),
         ("particle", "fff", json!({ "w": 0 }), "ff, fr, rf, rr"),
         ("particle", "ff", json!({ "w": null }), "null"),
+        // The charges push the particle away from the plane.
+        ("particle", "fr", json!({ "w": 5 }), "the descent came to"),
+        ("particle", "rr", json!({ "w": 1e300 }), "the descent came to"),
+        ("saddle", "fr", json!({ "start": [1e300, 1] }), "the descent came to"),
         ("saddle", "rr", json!({ "start": [1, 1, 1] }), "3 numbers, not 2"),
     ] {
         let error = tool.error(module, function, &input);

@@ -86,8 +86,12 @@ pub(super) fn descend(
     let mut here = gradient(&x)?;
     loop {
         let (height, slope) = here.split_first().ok_or("a gradient is empty")?;
-        // Not a number goes nowhere.
-        if !(length(slope.iter().copied()) > SMALL) {
+        if here.iter().any(|x| !x.is_finite()) {
+            return Err(format!(
+                "the descent came to {x:?}, where {height} has the slope {slope:?}"
+            ));
+        }
+        if length(slope.iter().copied()) <= SMALL {
             return Ok(x);
         }
         if good == GOOD_STEPS {
@@ -95,7 +99,7 @@ pub(super) fn descend(
             continue;
         }
         let next: Vec<f64> = x.iter().zip(slope).map(|(x, slope)| x - rate * slope).collect();
-        if !(length(x.iter().zip(&next).map(|(x, y)| x - y)) > SMALL) {
+        if length(x.iter().zip(&next).map(|(x, y)| x - y)) <= SMALL {
             return Ok(x);
         }
         if value(&next)? < *height {

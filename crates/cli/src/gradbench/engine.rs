@@ -13,6 +13,7 @@ impl Prepared {
     ///
     /// # Errors
     /// A program that is not well formed.
+    #[allow(clippy::needless_pass_by_value, reason = "what compiles it may keep it")]
     pub(crate) fn new(function: Function) -> Result<Prepared, String> {
         function.verify().map_err(|e| e.to_string())?;
         Ok(Prepared { function: simplify(&function) })

@@ -3,7 +3,7 @@
 //!
 //! The forces on it are derivatives of a potential, and the descent goes by derivatives of its path.
 
-use cotangent_ir::{Function, Traced, trace, while_};
+use cotangent_ir::{Function, Traced, TracedIndex, select, trace, while_};
 use cotangent_numbers::Elementary;
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ use super::task::{Task, failed, scalar};
 
 /// The length of a step in time.
 const STEP: f64 = 0.1;
+/// A particle that has not fallen by then is pushed away for good.
+const MOST_STEPS: usize = 20_000;
 
 pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     let (outer, inner) = modes(function)?;
@@ -56,7 +58,7 @@ fn potential() -> Result<Function, String> {
     .map_err(failed)
 }
 
-/// The square of where the particle meets the plane.
+/// The square of where the particle meets the plane; not a number if it does not.
 fn path(inner: Mode) -> Result<Function, String> {
     let force = derivative(&potential()?, &[0, 1], inner)?;
     trace("path", 1, |w| {
@@ -64,14 +66,16 @@ fn path(inner: Mode) -> Result<Function, String> {
         let start: [Traced; 4] = [0.0, 8.0, 0.75, 0.0].map(Traced::from);
         let moved = |s: [Traced; 4]| [s[0] + s[2] * STEP, s[1] + s[3] * STEP];
         let above = |s: [Traced; 4]| moved(s)[1].greater(0.0);
-        let [x0, x1, v0, v1] = while_(start, above, |s| {
+        let goes_on = |(s, step): ([Traced; 4], TracedIndex)| above(s) & step.less(MOST_STEPS);
+        let start = (start, TracedIndex::from(0usize));
+        let (s, _) = while_(start, goes_on, |(s, step)| {
             let (_, slope) = called(&force, &[s[0], s[1], w]);
             let [x0, x1] = moved(s);
-            [x0, x1, s[2] - slope[0] * STEP, s[3] - slope[1] * STEP]
+            ([x0, x1, s[2] - slope[0] * STEP, s[3] - slope[1] * STEP], step + 1)
         });
-        let [x0, x1] = moved([x0, x1, v0, v1]);
-        let meets = x0 - x1 / v1 * v0;
-        vec![meets * meets]
+        let [x0, x1] = moved(s);
+        let meets = x0 - x1 / s[3] * s[2];
+        vec![select(above(s), Traced::from(f64::NAN), meets * meets)]
     })
     .map_err(failed)
 }
