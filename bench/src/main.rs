@@ -4,6 +4,7 @@
 
 mod coloring;
 mod eager;
+mod gradbench;
 mod harness;
 mod ir;
 mod memory;

@@ -2,6 +2,7 @@
 
 mod color;
 mod draw;
+mod gradbench;
 mod ops;
 mod optimize;
 mod program;
@@ -43,6 +44,9 @@ enum Verb {
     Opt(optimize::Arguments),
     /// A program at a point
     Run(program::Run),
+    /// The tool of `GradBench`: its protocol, JSON lines on standard input and output
+    #[command(long_about = gradbench::HELP)]
+    Gradbench,
     /// The table of elementary operations: partials, classes, accuracy, singular points
     Ops(ops::Arguments),
 }
@@ -84,6 +88,8 @@ fn main() -> ExitCode {
         Verb::Diff(arguments) => program::diff(&arguments),
         Verb::Opt(arguments) => optimize::run(&arguments),
         Verb::Run(arguments) => program::run(&arguments),
+        Verb::Gradbench => gradbench::serve(std::io::stdin().lock(), std::io::stdout().lock())
+            .map_err(Failure::from),
         Verb::Ops(arguments) => ops::run(&arguments),
     };
     let (message, code) = match outcome {

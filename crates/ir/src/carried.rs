@@ -98,8 +98,9 @@ impl Values {
         Values { rest: values.into_iter(), at }
     }
 
-    /// The next value, as what it must be.
-    pub(crate) fn take<T: TryFrom<TracedValue>>(&mut self) -> T {
+    /// The next value, as what it must be: a number, an array, an index, …. Another is a fault.
+    #[track_caller]
+    pub fn take<T: TryFrom<TracedValue>>(&mut self) -> T {
         match self.rest.next().map(T::try_from) {
             Some(Ok(value)) => value,
             _ => self.misfit("a value"),

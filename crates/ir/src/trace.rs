@@ -99,13 +99,34 @@ impl Traced {
         self.marked(Op::Recompute)
     }
 
+    /// The number, through which derivatives do not go.
+    ///
+    /// ```
+    /// use cotangent_ir::trace;
+    ///
+    /// let f = trace("f", 1, |x| vec![x[0] * x[0].stop()])?;
+    /// assert!(f.to_string().contains("stop %x0"));
+    /// # Ok::<(), cotangent_numbers::Fault>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn stop(self) -> Traced {
+        self.passed_on(Builder::stop)
+    }
+
     #[track_caller]
     fn marked(self, mark: Op) -> Traced {
+        self.passed_on(|builder, value| builder.marked(mark, value))
+    }
+
+    /// The same number as another value of the trace.
+    #[track_caller]
+    fn passed_on(self, pass: impl FnOnce(&mut Builder, Value) -> Value) -> Traced {
         if self.is_constant() {
             return self;
         }
         let place = with([self.place], Location::caller(), |trace, [place]| {
-            let value = trace.builder.marked(mark, place.value());
+            let value = pass(&mut trace.builder, place.value());
             trace.at(value)
         });
         Traced { place, ..self }

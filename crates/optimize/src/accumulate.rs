@@ -25,7 +25,9 @@ pub(crate) fn accumulate(f: &Function, tally: &mut Tally) -> Function {
         let found: Vec<Option<Table>> = (0..*targets)
             .map(|k| {
                 let from_zero = b.function().is_zero(site.operands[k]);
-                Table::of(&Single::of(dims, *targets, body, k)?, from_zero, options)
+                let table = Table::of(&Single::of(dims, *targets, body, k)?, from_zero, options)?;
+                // A table would read what was there.
+                (table.from_zero || !site.is_target(b, site.operands[k])).then_some(table)
             })
             .collect();
         // All of them, or only those that need no sums of their own: what targets share is then computed

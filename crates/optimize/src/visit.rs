@@ -1,5 +1,6 @@
 //! Going over a function and its bodies, and changing operations with bodies on the way.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Function, Op, Param, Structure, Value};
@@ -17,6 +18,17 @@ pub(crate) struct Site<'s> {
     pub(crate) used: &'s [bool],
     /// Whether it stands in a body: there are no guards in bodies.
     pub(crate) inside: bool,
+    /// Which parameters of the function around it are the targets of an accumulation.
+    pub(crate) targets: Range<usize>,
+}
+
+impl Site<'_> {
+    /// Whether an operand is a target of the accumulation around it, with what has been added so far. Nothing
+    /// may be done with it but to add more.
+    pub(crate) fn is_target(&self, b: &Builder, operand: Value) -> bool {
+        let target = |k| self.targets.contains(&k);
+        !self.targets.is_empty() && depending(b.function(), target)[operand.index()]
+    }
 }
 
 /// What a pass makes of an operation with a body: its parts, or none to leave it alone.
@@ -24,10 +36,15 @@ pub(crate) type Change<'c> = dyn FnMut(&mut Builder, &Site<'_>) -> Option<Vec<Va
 
 /// The function with operations with bodies changed, from the innermost to the outermost.
 pub(crate) fn rebuild(f: &Function, change: &mut Change<'_>) -> Function {
-    rebuild_in(f, false, change)
+    rebuild_in(f, false, 0..0, change)
 }
 
-fn rebuild_in(f: &Function, inside: bool, change: &mut Change<'_>) -> Function {
+fn rebuild_in(
+    f: &Function,
+    inside: bool,
+    targets: Range<usize>,
+    change: &mut Change<'_>,
+) -> Function {
     if f.values().all(|v| f.structure(v).is_none()) {
         return f.clone();
     }
@@ -37,10 +54,17 @@ fn rebuild_in(f: &Function, inside: bool, change: &mut Change<'_>) -> Function {
         let operands = copies.operands(f, value);
         let inner = match structure {
             Structure::Call { .. } | Structure::Derive(_) => structure.clone(),
-            other => other.with_bodies(|body| Arc::new(rebuild_in(body, true, change))),
+            other => {
+                let targets = match other {
+                    Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
+                    _ => 0..0,
+                };
+                other.with_bodies(|body| Arc::new(rebuild_in(body, true, targets.clone(), change)))
+            }
         };
-        let site =
-            Site { structure: &inner, operands: &operands, used: &used[value.index()], inside };
+        let used = &used[value.index()];
+        let targets = targets.clone();
+        let site = Site { structure: &inner, operands: &operands, used, inside, targets };
         let parts = match change(b, &site) {
             Some(parts) => parts,
             None => b.structure(inner, &operands),

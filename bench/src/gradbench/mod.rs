@@ -1,0 +1,185 @@
+//! The evaluations of `GradBench`, by hand: functions and derivatives as one writes them in an afternoon.
+//!
+//! A [`Case`] has an input in the form of the protocol and a [`Hand`] that computes the same by hand, with buffers
+//! that are used again. Cotangent's own programs are those of the command (`crates/cli/src/gradbench`).
+
+// The suite that times them comes with compiled programs; until then they are compared only.
+#![allow(dead_code)]
+
+mod ba;
+mod det;
+mod gmm;
+mod ht;
+mod kmeans;
+mod llsq;
+mod lse;
+mod lstm;
+mod ode;
+#[path = "../../../crates/cli/src/gradbench/mod.rs"]
+mod ours;
+mod particle;
+mod saddle;
+
+use serde_json::Value;
+
+/// How large an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So small that an interpreter is done at once.
+    Tiny,
+    /// The small ones of the suite.
+    Small,
+    /// The middle.
+    Middle,
+    /// The large ones.
+    Large,
+}
+
+impl Size {
+    /// One of four.
+    pub fn pick<T>(self, of: [T; 4]) -> T {
+        let [tiny, small, middle, large] = of;
+        match self {
+            Size::Tiny => tiny,
+            Size::Small => small,
+            Size::Middle => middle,
+            Size::Large => large,
+        }
+    }
+}
+
+/// A function and its derivative, by hand. What is given back stands in a buffer of its own.
+pub trait Hand {
+    /// The function.
+    fn primal(&mut self) -> &[f64];
+
+    /// The derivative.
+    fn derivative(&mut self) -> &[f64];
+}
+
+/// One evaluation of one size.
+pub struct Case {
+    /// The module in the protocol.
+    pub module: &'static str,
+    /// The size, for people.
+    pub label: String,
+    /// The functions in the protocol: that itself, and the derivative. None where there is no such.
+    pub functions: [Option<&'static str>; 2],
+    /// The input in the protocol.
+    pub input: Value,
+    /// The same by hand.
+    pub hand: Box<dyn Hand>,
+}
+
+/// All evaluations, of one size.
+pub fn cases(size: Size) -> Vec<Case> {
+    let mut all = vec![
+        lse::case(size),
+        llsq::case(size),
+        det::case(size),
+        ode::case(size),
+        ode::chain(size),
+        kmeans::case(size),
+        gmm::case(size),
+        ba::case(size),
+        lstm::case(size),
+        ht::case(size),
+    ];
+    all.extend(particle::cases());
+    all.extend(saddle::cases());
+    all
+}
+
+/// Numbers that are the same in every run.
+pub struct Random(fastrand::Rng);
+
+impl Random {
+    pub fn new() -> Random {
+        Random(fastrand::Rng::with_seed(31337))
+    }
+
+    /// Between zero and one.
+    pub fn uniform(&mut self, n: usize) -> Vec<f64> {
+        (0..n).map(|_| self.0.f64()).collect()
+    }
+
+    /// Normal, by Box and Muller.
+    pub fn normal(&mut self, n: usize) -> Vec<f64> {
+        let radius = |u: f64| (-2.0 * (1.0 - u).ln()).sqrt();
+        (0..n)
+            .map(|_| radius(self.0.f64()) * (std::f64::consts::TAU * self.0.f64()).cos())
+            .collect()
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0.usize(..n)
+    }
+}
+
+/// Numbers as rows.
+pub fn rows(numbers: &[f64], columns: usize) -> Vec<&[f64]> {
+    numbers.chunks(columns).collect()
+}
+
+/// The descent of `particle` and `saddle`: `value` gives the height, `slope` the height and writes the gradient.
+pub fn descend<const N: usize>(
+    start: [f64; N],
+    value: impl Fn(&[f64; N]) -> f64,
+    slope: impl Fn(&[f64; N]) -> (f64, [f64; N]),
+) -> [f64; N] {
+    const SMALL: f64 = 1e-5;
+    let length = |x: [f64; N]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let (mut x, mut rate, mut good) = (start, 1e-5, 0);
+    let (mut height, mut g) = slope(&x);
+    loop {
+        if length(g) <= SMALL {
+            return x;
+        }
+        if good == 10 {
+            (rate, good) = (rate * 2.0, 0);
+            continue;
+        }
+        let next: [f64; N] = std::array::from_fn(|k| x[k] - rate * g[k]);
+        if length(std::array::from_fn(|k| x[k] - next[k])) <= SMALL {
+            return x;
+        }
+        if value(&next) < height {
+            (x, good) = (next, good + 1);
+            (height, g) = slope(&x);
+        } else {
+            (rate, good) = (rate / 2.0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: &[f64], expected: &[f64], what: &str) {
+        assert_eq!(found.len(), expected.len(), "{what}");
+        let largest = expected.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        for (k, (a, b)) in found.iter().zip(expected).enumerate() {
+            let bound = 1e-8 * (b.abs() + 1e-6 * largest);
+            assert!((a - b).abs() <= bound, "{what}: number {k} is {a}, {b} was expected");
+        }
+    }
+
+    #[test]
+    fn programs_agree_with_what_is_written_by_hand() {
+        for size in [Size::Tiny, Size::Small] {
+            for mut case in cases(size) {
+                for (k, function) in case.functions.into_iter().enumerate() {
+                    let Some(function) = function else { continue };
+                    let what = format!("{} {} {function}", case.module, case.label);
+                    let task = ours::task(case.module, function, &case.input).expect(&what);
+                    let programs = (task.prepare)().expect(&what);
+                    let mut found = Vec::new();
+                    (task.run)(&programs, &mut found).expect(&what);
+                    let expected = if k == 0 { case.hand.primal() } else { case.hand.derivative() };
+                    close(&found, expected, &what);
+                }
+            }
+        }
+    }
+}
