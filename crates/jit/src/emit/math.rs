@@ -368,6 +368,10 @@ fn has(code: Opcode) -> bool {
             | Opcode::Powi
             | Opcode::Log
             | Opcode::Sinc
+            | Opcode::Erf
+            | Opcode::Erfc
+            | Opcode::LnGamma
+            | Opcode::Digamma
     )
 }
 
@@ -407,6 +411,10 @@ where
         Opcode::Powf => math::pow(x, y),
         Opcode::Atan2 => math::atan2(x, y),
         Opcode::Hypot => math::hypot(x, y),
+        Opcode::Erf => math::erf(x),
+        Opcode::Erfc => math::erfc(x),
+        Opcode::LnGamma => math::ln_gamma(x),
+        Opcode::Digamma => math::digamma(x),
         Opcode::Powi => math::pow(x, constant(f64::from(parameter))),
         Opcode::Log => math::ln(x) / math::ln(y),
         // As the table has it: 1 where the next term of the series is nothing.
