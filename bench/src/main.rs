@@ -3,6 +3,7 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml -- SUITE [--case substring] [--json]`
 
 mod coloring;
+mod compiled;
 mod eager;
 mod gradbench;
 mod harness;
@@ -34,8 +35,12 @@ struct Arguments {
 enum Suite {
     /// Sparse Jacobians and colourings.
     Coloring,
+    /// Programs as machine code.
+    Compiled,
     /// The eager numbers: dual numbers, tape, second-order numbers, tracers.
     Eager,
+    /// The evaluations of `GradBench`.
+    Gradbench,
     /// Functions as programs: tracing, running, differentiating, optimising.
     Ir,
 }
@@ -45,7 +50,9 @@ fn main() -> ExitCode {
     let mut bench = harness::Bench::new(&arguments.case, arguments.json, arguments.milliseconds);
     match arguments.suite {
         Suite::Coloring => coloring::run(&mut bench),
+        Suite::Compiled => compiled::run(&mut bench),
         Suite::Eager => eager::run(&mut bench),
+        Suite::Gradbench => gradbench::run(&mut bench),
         Suite::Ir => ir::run(&mut bench),
     }
     bench.finish()

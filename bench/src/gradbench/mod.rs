@@ -3,9 +3,6 @@
 //! A [`Case`] has an input in the form of the protocol and a [`Hand`] that computes the same by hand, with buffers
 //! that are used again. Cotangent's own programs are those of the command (`crates/cli/src/gradbench`).
 
-// The suite that times them comes with compiled programs; until then they are compared only.
-#![allow(dead_code)]
-
 mod ba;
 mod det;
 mod gmm;
@@ -20,7 +17,77 @@ mod ours;
 mod particle;
 mod saddle;
 
+use std::cell::RefCell;
+
 use serde_json::Value;
+
+use crate::harness::{Bench, contender};
+
+const SUITE: &str = "gradbench";
+
+/// What a derivative may take beside the hand-written one, at the large size.
+fn target(module: &str) -> Option<f64> {
+    Some(match module {
+        "gmm" | "llsq" => 0.5,
+        "ba" => 0.6,
+        "kmeans" => 0.7,
+        "lstm" | "det" => 0.15,
+        "ht" => 1.0,
+        "lse" => 0.25,
+        "particle" | "saddle" => 1.5,
+        _ => return None,
+    })
+}
+
+/// Runs all cases of the suite.
+pub fn run(bench: &mut Bench) {
+    for size in [Size::Small, Size::Middle, Size::Large] {
+        for case in cases(size) {
+            // Two of them have one size.
+            if size == Size::Large || !matches!(case.module, "particle" | "saddle") {
+                one(bench, size, case);
+            }
+        }
+    }
+}
+
+fn one(bench: &mut Bench, size: Size, case: Case) {
+    let Case { module, label, functions, input, hand } = case;
+    let hand = RefCell::new(hand);
+    for (k, function) in functions.into_iter().enumerate() {
+        let Some(function) = function else { continue };
+        let name = format!("{module} {label} {function}");
+        if !bench.wants(&name) {
+            continue;
+        }
+        bench.working_on(&name);
+        let ready = ours::task(module, function, &input)
+            .and_then(|task| Ok(((task.prepare)()?, task.run)))
+            .and_then(|(programs, run)| {
+                let mut found = Vec::new();
+                run(&programs, &mut found)?;
+                Ok((programs, run, found))
+            });
+        let (programs, run, mut found) = match ready {
+            Ok(ready) => ready,
+            Err(why) => {
+                bench.note(&format!("{name}: {why}"));
+                continue;
+            }
+        };
+        let mut by_hand = hand.borrow_mut();
+        let expected = if k == 0 { by_hand.primal() } else { by_hand.derivative() };
+        let largest = expected.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        let off = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-8 * (b.abs() + 1e-6 * largest);
+        if found.len() != expected.len() || found.iter().zip(expected).any(off) {
+            bench.note(&format!("{name}: WRONG"));
+        }
+        let ours = contender("ours", || run(&programs, &mut found));
+        let theirs = contender("by hand", || if k == 0 { by_hand.primal().len() } else { by_hand.derivative().len() });
+        let target = if k == 1 && size == Size::Large { target(module) } else { None };
+        bench.compare(SUITE, &name, 1, ours, vec![(theirs, target)]);
+    }
+}
 
 /// How large an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The `cotangent` command. One file for each verb.
 
 mod color;
+mod doctor;
 mod draw;
 mod gradbench;
 mod ops;
@@ -44,6 +45,8 @@ enum Verb {
     Opt(optimize::Arguments),
     /// A program at a point
     Run(program::Run),
+    /// What was found on this machine: libLLVM, the processor, the width of vectors
+    Doctor(doctor::Arguments),
     /// The tool of `GradBench`: its protocol, JSON lines on standard input and output
     #[command(long_about = gradbench::HELP)]
     Gradbench,
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Verb::Diff(arguments) => program::diff(&arguments),
         Verb::Opt(arguments) => optimize::run(&arguments),
         Verb::Run(arguments) => program::run(&arguments),
+        Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Gradbench => gradbench::serve(std::io::stdin().lock(), std::io::stdout().lock())
             .map_err(Failure::from),
         Verb::Ops(arguments) => ops::run(&arguments),

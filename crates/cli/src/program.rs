@@ -15,6 +15,8 @@ use cotangent_transform::{
 use serde::Serialize;
 
 use crate::Failure;
+use cotangent_jit::{Compiled, Options};
+
 use crate::draw::{Emit, written};
 
 /// Which program, and how it is shown.
@@ -126,6 +128,8 @@ enum Mode {
 enum Engine {
     /// One operation after the other.
     Interpret,
+    /// Machine code, by LLVM.
+    Compile,
 }
 
 #[derive(Serialize)]
@@ -298,9 +302,12 @@ pub(crate) fn run(arguments: &Run) -> Result<(), Failure> {
         inputs.insert(name.to_string(), Given { shape: None, numbers });
     }
     let (f, point) = point(&f, &mut inputs)?;
-    let Engine::Interpret = arguments.engine;
     let single = f.params().iter().any(|p| p.ty.element() == Element::F32);
-    let results: Vec<f64> = if single {
+    let results: Vec<f64> = if arguments.engine == Engine::Compile {
+        let compiled = Compiled::new(&f, &Options::default()).map_err(|e| Failure::Input(e.to_string()))?;
+        let found = compiled.run(&point, &mut compiled.workspace());
+        found.map_err(|e| Failure::Input(e.to_string()))?
+    } else if single {
         let point: Vec<Plain<f32>> = point.iter().map(|x| Plain(*x as f32)).collect();
         let found = f.run(&point).map_err(|e| Failure::Input(e.to_string()))?;
         found.into_iter().map(|y| f64::from(y.0)).collect()

@@ -68,7 +68,7 @@ impl Compiled {
     /// # Errors
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
-        let emitted = emit(f, options, vector_bytes(llvm))?;
+        let emitted = emit(f, options, llvm.vector_bytes())?;
         let object = llvm.compile(&emitted.text, Output::Object)?;
         let code = Loaded::new(&object, runtime::address)?;
         let run = code
@@ -114,7 +114,7 @@ impl Compiled {
         output: Option<Output>,
     ) -> Result<String, JitError> {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
-        let emitted = emit(f, options, vector_bytes(llvm))?;
+        let emitted = emit(f, options, llvm.vector_bytes())?;
         match output {
             None => Ok(emitted.text),
             Some(output) => {
@@ -363,14 +363,5 @@ fn number(from: &[u8], element: Element) -> f64 {
         Element::Bool => f64::from(from[0] != 0),
         Element::I64 => i64::from_ne_bytes(eight()) as f64,
         Element::I32 => f64::from(i32::from_ne_bytes(four())),
-    }
-}
-
-/// The width of vectors that the processor has.
-fn vector_bytes(llvm: &Llvm) -> usize {
-    match () {
-        () if llvm.has("avx512f") && llvm.has("avx512dq") => 64,
-        () if llvm.has("avx2") => 32,
-        () => 16,
     }
 }

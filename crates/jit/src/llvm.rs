@@ -175,6 +175,15 @@ impl Llvm {
         self.features.split(',').any(|f| f.strip_prefix('+') == Some(feature))
     }
 
+    /// Bytes of a vector that the processor computes with at once.
+    pub fn vector_bytes(&self) -> usize {
+        match () {
+            () if self.has("avx512f") && self.has("avx512dq") && self.has("avx512vl") => 64,
+            () if self.has("avx2") => 32,
+            () => 16,
+        }
+    }
+
     /// A message of LLVM, which is freed.
     fn take(&self, message: *mut c_char) -> String {
         if message.is_null() {

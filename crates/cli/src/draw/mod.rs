@@ -7,6 +7,7 @@ mod svg;
 
 use clap::ValueEnum;
 use cotangent_ir::Function;
+use cotangent_jit::{Compiled, Options, Output};
 
 use crate::Failure;
 use outline::{Body, outline};
@@ -23,11 +24,21 @@ pub(crate) enum Emit {
     Dot,
     /// A picture of the graph, of up to 1000 lines.
     Svg,
+    /// The program in LLVM's text, before its passes.
+    Llvm,
+    /// Machine code, as assembler text.
+    Asm,
 }
 
 /// The program as it was asked for.
 pub(crate) fn written(f: &Function, emit: Emit) -> Result<String, Failure> {
+    let machine = |output| {
+        let text = Compiled::text(f, &Options::default(), output);
+        text.map_err(|e| Failure::Input(e.to_string()))
+    };
     match emit {
+        Emit::Llvm => machine(None),
+        Emit::Asm => machine(Some(Output::Assembly)),
         Emit::Text => Ok(f.to_string()),
         Emit::Dot => dot::dot(f.name(), &outline(&f.to_string())).map_err(|_| {
             Failure::Input(format!("the graph of @{} could not be written", f.name()))

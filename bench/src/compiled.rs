@@ -1,0 +1,253 @@
+//! Gradients and Hessians as machine code, beside hand-written Rust.
+
+use std::hint::black_box;
+
+use cotangent::jit::{Compiled, Options, Workspace};
+use cotangent::prelude::*;
+use cotangent_ir::{Function, max_over, sum_over, trace, trace_arrays};
+use cotangent_optimize::simplify;
+use cotangent_transform::{gradient, hessian};
+
+use crate::harness::{Bench, contender};
+
+const SUITE: &str = "compiled";
+
+/// Runs all cases of the suite.
+pub fn run(bench: &mut Bench) {
+    if let Err(why) = cotangent::machine() {
+        bench.note(&format!("skipped: {why}"));
+        return;
+    }
+    for n in [10, 100, 1000] {
+        gradients(bench, "rosenbrock", n, &rosenbrock_loop(n), rosenbrock_flat(n), rosenbrock_by_hand, None);
+    }
+    gradients(bench, "ackley", 100, &ackley_loop(100), ackley_flat(100), ackley_by_hand, None);
+    gradients(bench, "log-sum-exp", 100, &lse_loop(100), lse_flat(100), lse_by_hand, None);
+    for n in [10, 50] {
+        hessians(bench, n);
+    }
+    long_traces(bench);
+}
+
+/// A program as machine code, with its memory.
+struct Ready {
+    compiled: Compiled,
+    workspace: Workspace,
+    out: Vec<f64>,
+}
+
+impl Ready {
+    fn new(f: &Function) -> Ready {
+        let compiled = Compiled::new(f, &Options::default()).expect("it compiles");
+        let workspace = compiled.workspace();
+        let out = vec![0.0; compiled.lens().1];
+        Ready { compiled, workspace, out }
+    }
+
+    fn run(&mut self, x: &[f64]) -> f64 {
+        self.compiled.run_into(x, &mut self.out, &mut self.workspace).expect("it runs");
+        self.out[0]
+    }
+}
+
+fn point(n: usize) -> Vec<f64> {
+    (0..n).map(|i| 0.5 + 0.3 * (i as f64).sin()).collect()
+}
+
+type ByHand = fn(&[f64], &mut [f64]) -> f64;
+
+fn gradients(
+    bench: &mut Bench,
+    case: &str,
+    n: usize,
+    loops: &Function,
+    flat: Function,
+    by_hand: ByHand,
+    _vectors: Option<ByHand>,
+) {
+    let x = point(n);
+    let mut g = vec![0.0; n];
+    let value = by_hand(&x, &mut g);
+    for (form, f, target) in [("loop", loops.clone(), 0.5), ("flat", flat, 1.5)] {
+        let case = format!("{case} gradient, {form}");
+        if !bench.wants(&case) {
+            continue;
+        }
+        bench.working_on(&case);
+        let derived = simplify(&gradient(&simplify(&f)).expect("it has a gradient"));
+        let mut ready = Ready::new(&derived);
+        assert!((ready.run(&x) - value).abs() <= 1e-10 * value.abs().max(1.0));
+        for (a, b) in ready.out[1..].iter().zip(&g) {
+            assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{case}: {a} and {b}");
+        }
+        let mut place = vec![0.0; n];
+        let ours = contender("ours", || ready.run(black_box(&x)));
+        let hand = contender("by hand", || by_hand(black_box(&x), &mut place));
+        bench.compare(SUITE, &case, n, ours, vec![(hand, Some(target))]);
+        let made = bench.time(|| Ready::new(&derived));
+        bench.record(SUITE, &case, n, "ms to compile", made / 1e6, 50.0, "limit", Some(1.0));
+    }
+}
+
+fn rosenbrock<S: Scalar>(x: &[S]) -> S {
+    let mut s = S::zero();
+    for i in 0..x.len() - 1 {
+        let (d, e) = (x[i + 1] - x[i] * x[i], -x[i] + 1.0);
+        s = s + d * d * 100.0 + e * e;
+    }
+    s
+}
+
+fn rosenbrock_flat(n: usize) -> Function {
+    trace("rosenbrock", n, |x| vec![rosenbrock(x)]).expect("no branches")
+}
+
+fn rosenbrock_loop(n: usize) -> Function {
+    trace_arrays("rosenbrock", &[&[n]], |x| {
+        sum_over(0..n - 1, |i| {
+            let (a, b) = (x[0].at(i), x[0].at(i + 1));
+            let (d, e) = (b - a * a, -a + 1.0);
+            d * d * 100.0 + e * e
+        })
+    })
+    .expect("no branches")
+}
+
+fn rosenbrock_by_hand(x: &[f64], g: &mut [f64]) -> f64 {
+    let mut s = 0.0;
+    g.fill(0.0);
+    for i in 0..x.len() - 1 {
+        let (d, e) = (x[i + 1] - x[i] * x[i], 1.0 - x[i]);
+        s += 100.0 * d * d + e * e;
+        g[i] += -400.0 * d * x[i] - 2.0 * e;
+        g[i + 1] += 200.0 * d;
+    }
+    s
+}
+
+fn ackley<S: Scalar>(x: &[S]) -> S {
+    let n = x.len() as f64;
+    let (mut a, mut b) = (S::zero(), S::zero());
+    for x in x {
+        a += *x * *x;
+        b += (*x * std::f64::consts::TAU).cos();
+    }
+    ((a / n).sqrt() * -0.2).exp() * -20.0 - (b / n).exp() + (20.0 + std::f64::consts::E)
+}
+
+fn ackley_flat(n: usize) -> Function {
+    trace("ackley", n, |x| vec![ackley(x)]).expect("no branches")
+}
+
+fn ackley_loop(n: usize) -> Function {
+    trace_arrays("ackley", &[&[n]], |x| {
+        let count = n as f64;
+        let a = sum_over(0..n, |i| x[0].at(i) * x[0].at(i)) / count;
+        let b = sum_over(0..n, |i| (x[0].at(i) * std::f64::consts::TAU).cos()) / count;
+        (a.sqrt() * -0.2).exp() * -20.0 - b.exp() + (20.0 + std::f64::consts::E)
+    })
+    .expect("no branches")
+}
+
+fn ackley_by_hand(x: &[f64], g: &mut [f64]) -> f64 {
+    let n = x.len() as f64;
+    let tau = std::f64::consts::TAU;
+    let (mut a, mut b) = (0.0, 0.0);
+    for x in x {
+        a += x * x;
+        b += (tau * x).cos();
+    }
+    let root = (a / n).sqrt();
+    let (first, second) = (-20.0 * (-0.2 * root).exp(), (b / n).exp());
+    for (g, x) in g.iter_mut().zip(x) {
+        *g = first * -0.2 * x / (n * root) + second * tau * (tau * x).sin() / n;
+    }
+    first - second + 20.0 + std::f64::consts::E
+}
+
+fn lse<S: Scalar>(x: &[S]) -> S {
+    let m = x.iter().fold(x[0], |m, x| m.max(*x));
+    let mut s = S::zero();
+    for x in x {
+        s += (*x - m).exp();
+    }
+    s.ln() + m
+}
+
+fn lse_flat(n: usize) -> Function {
+    trace("lse", n, |x| vec![lse(x)]).expect("no branches")
+}
+
+fn lse_loop(n: usize) -> Function {
+    trace_arrays("lse", &[&[n]], |x| {
+        let m = max_over(0..n, |i| x[0].at(i)).stop();
+        sum_over(0..n, |i| (x[0].at(i) - m).exp()).ln() + m
+    })
+    .expect("no branches")
+}
+
+fn lse_by_hand(x: &[f64], g: &mut [f64]) -> f64 {
+    let m = x.iter().fold(x[0], |m, x| m.max(*x));
+    let mut s = 0.0;
+    for (g, x) in g.iter_mut().zip(x) {
+        *g = (x - m).exp();
+        s += *g;
+    }
+    g.iter_mut().for_each(|g| *g /= s);
+    s.ln() + m
+}
+
+/// Dense Hessians of Rosenbrock.
+fn hessians(bench: &mut Bench, n: usize) {
+    let x = point(n);
+    for (form, f) in [("loop", rosenbrock_loop(n)), ("flat", rosenbrock_flat(n))] {
+        let case = format!("rosenbrock Hessian, {form}");
+        if !bench.wants(&case) {
+            continue;
+        }
+        bench.working_on(&case);
+        let mut ready = Ready::new(&simplify(&hessian(&simplify(&f)).expect("it has a Hessian")));
+        ready.run(&x);
+        let mut h = vec![0.0; n * n];
+        hessian_by_hand(&x, &mut h);
+        for (a, b) in ready.out[1 + n..].iter().zip(&h) {
+            assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{case}: {a} and {b}");
+        }
+        let ours = contender("ours", || ready.run(black_box(&x)));
+        let hand = contender("by hand", || hessian_by_hand(black_box(&x), &mut h));
+        bench.compare(SUITE, &case, n, ours, vec![(hand, Some(3.0))]);
+    }
+}
+
+fn hessian_by_hand(x: &[f64], h: &mut [f64]) {
+    let n = x.len();
+    h.fill(0.0);
+    for i in 0..n - 1 {
+        h[i * n + i] += 1200.0 * x[i] * x[i] - 400.0 * x[i + 1] + 2.0;
+        h[(i + 1) * n + i + 1] += 200.0;
+        h[i * n + i + 1] -= 400.0 * x[i];
+        h[(i + 1) * n + i] -= 400.0 * x[i];
+    }
+}
+
+/// How the time to compile a flat trace grows.
+fn long_traces(bench: &mut Bench) {
+    const CASE: &str = "compiling a trace";
+    if !bench.wants(CASE) {
+        return;
+    }
+    let mut first = None;
+    for n in [1_000, 10_000] {
+        bench.working_on(&format!("{CASE} {n}"));
+        let f = rosenbrock_flat(n);
+        let operations = f.operations();
+        let made = bench.time(|| Compiled::new(&f, &Options::default()).expect("it compiles"));
+        let target = (operations > 50_000).then_some(1.0);
+        bench.record(SUITE, CASE, operations, "s", made / 1e9, 1.0, "limit", target);
+        let each = made / operations as f64;
+        if let Some(before) = first {
+            bench.record(SUITE, CASE, operations, "ns an operation", each, before, "ten times shorter", Some(1.5));
+        }
+        first = Some(each);
+    }
+}
