@@ -19,6 +19,7 @@ pub struct Compiled {
     code: Loaded,
     run: unsafe extern "C" fn(*const *mut u8, *mut u8) -> u64,
     arena: usize,
+    stacks: Vec<usize>,
     packed: bool,
     /// Whether everything is doubles, so that nothing has to be converted.
     plain: bool,
@@ -29,6 +30,8 @@ pub struct Compiled {
 #[derive(Debug, Default)]
 pub struct Workspace {
     arena: Vec<Line>,
+    /// Where in the arena memory that grows is noted.
+    stacks: Vec<usize>,
     inputs: Vec<Vec<Line>>,
     outputs: Vec<Vec<Line>>,
     pointers: Vec<Pointer>,
@@ -48,6 +51,23 @@ struct Pointer(*mut u8);
 unsafe impl Send for Pointer {}
 // SAFETY: as above; nothing reads them through a shared reference.
 unsafe impl Sync for Pointer {}
+
+impl Workspace {
+    /// Gives back memory that has grown.
+    fn free(&mut self) {
+        for at in &self.stacks {
+            let place = self.arena.as_mut_ptr().cast::<u8>();
+            // SAFETY: machine code notes its memory at this place of the arena, and nothing else is ever written there.
+            unsafe { (*place.add(*at).cast::<runtime::Grown>()).free() };
+        }
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
 
 fn lines(bytes: usize) -> Vec<Line> {
     vec![Line([0; 64]); bytes.div_ceil(64).max(1)]
@@ -93,6 +113,7 @@ impl Compiled {
             code,
             run,
             arena: emitted.arena,
+            stacks: emitted.stacks,
             packed: emitted.packed,
             plain: f
                 .params()
@@ -146,6 +167,7 @@ impl Compiled {
             |types: &[Type]| if self.plain { Vec::new() } else { types.iter().map(room).collect() };
         Workspace {
             arena: lines(self.arena),
+            stacks: self.stacks.clone(),
             inputs: rooms(&self.params),
             outputs: rooms(&self.results),
             pointers: Vec::with_capacity(self.params.len() + self.results.len()),
@@ -252,9 +274,11 @@ impl Compiled {
     }
 
     fn go(&self, workspace: &mut Workspace) -> Result<(), RunError> {
-        if workspace.arena.len() * 64 < self.arena {
+        if workspace.arena.len() * 64 < self.arena || workspace.stacks != self.stacks {
             // A workspace of another program.
+            workspace.free();
             workspace.arena = lines(self.arena);
+            workspace.stacks.clone_from(&self.stacks);
         }
         let (pointers, arena) = (workspace.pointers.as_ptr(), workspace.arena.as_mut_ptr());
         // SAFETY: the code takes one pointer for each parameter and result (or one to all of either), to as many elements as their

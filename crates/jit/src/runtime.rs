@@ -83,6 +83,49 @@ fn order<T: Copy + Into<f64>>(x: &[T], out: &mut [i64]) {
     out.sort_by(|a, b| at(a).total_cmp(&at(b)));
 }
 
+/// Memory that grows: where it is, and how many bytes it has.
+#[repr(C)]
+pub(crate) struct Grown {
+    pointer: *mut u8,
+    bytes: usize,
+}
+
+impl Grown {
+    /// A line at a time: vectors are read and written at whole ones.
+    fn layout(bytes: usize) -> std::alloc::Layout {
+        std::alloc::Layout::from_size_align(bytes.max(64), 64)
+            .unwrap_or(std::alloc::Layout::new::<[u64; 8]>())
+    }
+
+    /// Gives the memory back.
+    pub(crate) fn free(&mut self) {
+        if !self.pointer.is_null() {
+            // SAFETY: it was made by `grow` with this layout, and nobody has it any more.
+            unsafe { std::alloc::dealloc(self.pointer, Self::layout(self.bytes)) };
+            (self.pointer, self.bytes) = (std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// Makes memory larger, at least twofold, and keeps what is in it.
+unsafe extern "C" fn grow(place: *mut Grown, bytes: usize) {
+    // SAFETY: machine code of this crate gives a place in the arena that is kept for this and begins as zeros.
+    let grown = unsafe { &mut *place };
+    let wanted = bytes.max(grown.bytes.saturating_mul(2)).max(4096).next_multiple_of(64);
+    let layout = Grown::layout(wanted);
+    // SAFETY: the size is not zero.
+    let pointer = unsafe { std::alloc::alloc(layout) };
+    if pointer.is_null() || layout.size() < wanted {
+        std::alloc::handle_alloc_error(layout);
+    }
+    if !grown.pointer.is_null() {
+        // SAFETY: both are at least as long as what there was.
+        unsafe { std::ptr::copy_nonoverlapping(grown.pointer, pointer, grown.bytes) };
+        grown.free();
+    }
+    (grown.pointer, grown.bytes) = (pointer, wanted);
+}
+
 unsafe extern "C" {
     fn memcpy(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
     fn memmove(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
@@ -131,6 +174,7 @@ pub(crate) fn address(name: &str) -> Option<usize> {
         "cotangent_table_f32" => table_f32 as *const () as usize,
         "cotangent_argsort_f64" => argsort_f64 as *const () as usize,
         "cotangent_argsort_f32" => argsort_f32 as *const () as usize,
+        "cotangent_grow" => grow as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,
         "memset" => memset as *const () as usize,

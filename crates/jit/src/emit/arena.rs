@@ -79,7 +79,7 @@ impl Emitter<'_> {
         let lanes = if varies { width } else { 1 };
         let block = self.arena.allocate(len * lanes * ty.element().bytes());
         let base = Base::Arena(self.arena.blocks[block].at);
-        Array { base, ty, len, varies, block: Some(block) }
+        Array { base, ty, len, varies, block: Some(block), rows: None }
     }
 
     /// Room for a value: where it is asked to be, if that is free.
@@ -101,11 +101,20 @@ impl Emitter<'_> {
         self.allocate(ty, len, varies, cx.width)
     }
 
+    /// A place in the arena for memory that grows: a pointer and how many bytes it has. It is never used otherwise.
+    pub(super) fn growing(&mut self) -> usize {
+        // At the end, where nothing has stood yet: it begins as zeros.
+        let at = self.arena.end;
+        self.arena.end += LINE;
+        self.stacks.push(at);
+        at
+    }
+
     /// Memory that is somebody else's, such as that of a result.
     pub(super) fn outside(&mut self, base: Base, ty: Type, len: usize) -> Array {
         self.arena.blocks.push(Block { at: 0, bytes: 0, references: 0, pinned: true });
         let block = Some(self.arena.blocks.len() - 1);
-        Array { base, ty, len, varies: false, block }
+        Array { base, ty, len, varies: false, block, rows: None }
     }
 
     /// Whether it stands in such memory.

@@ -7,6 +7,16 @@ use cotangent_ops::Comparison;
 use super::classify::{Class, body_args, carried, classes};
 use super::value::{Array, Val};
 use super::{Emitter, Failure, Frame, Lanes, ROUNDS, Result, internal, llvm_type};
+use crate::JitError;
+
+/// Rows that a loop keeps, in memory that grows.
+struct Growing {
+    /// Where in the arena its pointer stands.
+    at: usize,
+    /// A row.
+    row: Type,
+    len: usize,
+}
 
 /// What a loop carries.
 enum Carry {
@@ -34,6 +44,11 @@ impl Emitter<'_> {
             let many = cx.width > 1 && *class != Class::One;
             carries.push(match val {
                 Val::Target(_) => Carry::Target(val),
+                Val::Array(array) if array.rows.is_some() => {
+                    return Err(JitError::Unsupported(
+                        "a loop that carries an array of unknown length".into(),
+                    ));
+                }
                 Val::Array(array) => {
                     let alone = Self::dies(frame, *operand, value)
                         && self.is_alone(&array)
@@ -175,6 +190,51 @@ impl Emitter<'_> {
             .collect()
     }
 
+    fn grown(&mut self, row: Type) -> Result<Growing> {
+        let len = self.known(row)?;
+        Ok(Growing { at: self.growing(), row, len })
+    }
+
+    /// Makes room for so many rows.
+    fn grow(&mut self, stack: &Growing, rows: &str) {
+        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
+        let each = stack.len * stack.row.element().bytes();
+        let bytes = self.op(format_args!("mul i64 {rows}, {each}"));
+        let size = self.op(format_args!("getelementptr i8, ptr {place}, i64 8"));
+        let has = self.op(format_args!("load i64, ptr {size}"));
+        let short = self.op(format_args!("icmp ult i64 {has}, {bytes}"));
+        // Nothing in it can fail.
+        let _ = self.when(&short, |e| {
+            e.call("void", "cotangent_grow", &[("ptr", &place), ("i64", &bytes)]);
+            Ok(())
+        });
+    }
+
+    /// The rows as an array.
+    fn grown_array(&mut self, stack: &Growing, rows: &str) -> Val {
+        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
+        let pointer = self.op(format_args!("load ptr, ptr {place}"));
+        let ty = stack.row.within(&[cotangent_ir::Dim::Any]);
+        Val::Array(Array {
+            rows: Some(rows.to_string()),
+            ..Array::new(super::value::Base::Pointer(pointer), ty, 0)
+        })
+    }
+
+    /// Writes a row.
+    fn stack(&mut self, stack: &Growing, row: &str, val: &Val, cx: &Lanes) -> Result<()> {
+        let Val::Array(all) = self.grown_array(stack, "0") else {
+            return Err(internal("no stack"));
+        };
+        let first = self.op(format_args!("mul i64 {row}, {}", stack.len));
+        self.each(stack.len, |e, k| {
+            let at = e.integral(Integral::Add, &Val::One(first.clone()), k, Element::I64, cx);
+            let x = e.element_of(val, k, cx);
+            e.store(&all, &at, &x, cx);
+            Ok(())
+        })
+    }
+
     pub(super) fn for_loop(
         &mut self,
         frame: &mut Frame<'_>,
@@ -210,6 +270,17 @@ impl Emitter<'_> {
             let many = cx.width > 1 && (class != Class::One || !uniform);
             stacks.push(match parts[k] {
                 None => None,
+                Some(_) if ty.is_unknown() && uniform && cx.width == 1 => {
+                    let grown = self.grown(body.ty(body.results()[k]))?;
+                    let Val::One(rows) = &bound else { return Err(internal("a bound in lanes")) };
+                    let none = self.op(format_args!("icmp sgt i64 {rows}, 0"));
+                    let rows = self.op(format_args!("select i1 {none}, i64 {rows}, i64 0"));
+                    self.grow(&grown, &rows);
+                    match self.grown_array(&grown, &rows) {
+                        Val::Array(array) => Some(array),
+                        _ => None,
+                    }
+                }
                 Some(part) => {
                     let len = self.known(*ty)?;
                     let stack = self.allocate_for(frame, part, (*ty, len), cx, many);
@@ -319,8 +390,18 @@ impl Emitter<'_> {
         let Some(structure) = f.structure(value) else { return Err(internal("no loop")) };
         let types = structure.part_types(cotangent_ir::Dim::Any);
         let parts = frame.parts_of(value, types.len());
-        if parts[count..types.len() - 1].iter().any(Option::is_some) {
-            return Err(crate::JitError::Unsupported("a `while` that keeps its rounds".into()));
+        let keeps = parts[count..types.len() - 1].iter().any(Option::is_some);
+        if keeps && cx.width > 1 {
+            return Err(JitError::Unsupported(
+                "a `while` that keeps its rounds, at each point of a kernel".into(),
+            ));
+        }
+        let mut stacks: Vec<Option<Growing>> = Vec::new();
+        for (part, result) in parts[count..types.len() - 1].iter().zip(&body.results()[count..]) {
+            stacks.push(match part {
+                None => None,
+                Some(_) => Some(self.grown(body.ty(*result))?),
+            });
         }
         let mut given = Vec::with_capacity(operands.len());
         for operand in operands {
@@ -392,14 +473,26 @@ impl Emitter<'_> {
             args.push(val.clone());
         }
         let mut results = self.body(body, args, &inner, ranges, &[])?;
-        for stacked in results.split_off(count) {
+        for (stacked, stack) in results.split_off(count).into_iter().zip(&stacks) {
+            if let Some(stack) = stack {
+                self.grow(stack, &after);
+                self.stack(stack, &before, &stacked, cx)?;
+            }
             self.release(stacked);
         }
         self.next(&carries, results, &inner)?;
         self.line(format_args!("br label %w{n}"));
         self.label(&format!("z{n}"));
         let mut out = self.last(carries, cx);
-        out.extend((count..types.len() - 1).map(|_| Val::One("poison".into())));
+        let rows = match keeps {
+            true => self.op(format_args!("load i64, ptr {total}")),
+            false => String::new(),
+        };
+        out.extend(
+            stacks
+                .into_iter()
+                .map(|s| s.map_or(Val::One("poison".into()), |s| self.grown_array(&s, &rows))),
+        );
         out.extend(self.last(vec![rounds], cx));
         Ok(out)
     }

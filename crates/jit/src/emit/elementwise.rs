@@ -25,7 +25,10 @@ impl Emitter<'_> {
             Op::Table(_) => self.table(frame, value)?,
             Op::Extent(k) => match f.ty(f.operand(value, 0)).dims()[k as usize] {
                 Dim::Size(n) => Val::int(n as i64),
-                _ => return Err(JitError::Unsupported("an array of unknown length".into())),
+                _ => match frame.get(f.operand(value, 0))? {
+                    Val::Array(Array { rows: Some(rows), .. }) => Val::One(rows.clone()),
+                    _ => return Err(JitError::Unsupported("an array of unknown length".into())),
+                },
             },
             Op::Fill => {
                 let len = self.known(ty)?;
@@ -40,7 +43,8 @@ impl Emitter<'_> {
                 let Val::Array(array) = frame.get(operands[0])?.clone() else {
                     return Err(internal("a load from no array"));
                 };
-                let place = self.place(frame, f.ty(operands[0]), &operands[1..], cx)?;
+                let of = (f.ty(operands[0]), array.rows.as_ref());
+                let place = self.place(frame, of, &operands[1..], cx)?;
                 match ty.is_scalar() {
                     true => self.load(&array, &place, cx),
                     false => {

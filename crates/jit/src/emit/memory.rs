@@ -196,7 +196,7 @@ impl Emitter<'_> {
     pub(super) fn place(
         &mut self,
         frame: &Frame<'_>,
-        ty: Type,
+        (ty, rows): (Type, Option<&String>),
         indices: &[Value],
         cx: &Lanes,
     ) -> Result<Val> {
@@ -207,7 +207,11 @@ impl Emitter<'_> {
         }
         let mut place = Val::int(0);
         for (k, index) in indices.iter().enumerate() {
-            let size = self.size(dims[k], ty)?;
+            let size = match (k, rows) {
+                (0, Some(rows)) => rows.clone(),
+                _ => self.size(dims[k], ty)?.to_string(),
+            };
+            let limit = size.parse::<i64>().unwrap_or(0);
             let mut val = frame.get(*index)?.clone();
             let element = frame.f.ty(*index).element();
             if element != Element::I64 {
@@ -215,8 +219,8 @@ impl Emitter<'_> {
                     self.pointwise(cotangent_ir::Op::Cast, &[val], &[element], Element::I64, cx)?;
             }
             let sure = match (val.known(), range(frame.f, *index, &frame.ranges)) {
-                (Some(c), _) => (0..size as i64).contains(&c),
-                (None, Some((least, most))) => least >= 0 && most < size as i64,
+                (Some(c), _) => (0..limit).contains(&c),
+                (None, Some((least, most))) => least >= 0 && most < limit,
                 _ => false,
             };
             if !sure {
@@ -224,7 +228,7 @@ impl Emitter<'_> {
                     Val::One(i) => Val::One(self.op(format_args!("icmp ult i64 {i}, {size}"))),
                     many => {
                         let x = self.many(many, Element::I64, cx);
-                        let all = splat(&size.to_string(), "i64", cx.width);
+                        let all = self.many(&Val::One(size), Element::I64, cx);
                         Val::Many(self.op(format_args!("icmp ult <{} x i64> {x}, {all}", cx.width)))
                     }
                 };
@@ -257,7 +261,7 @@ impl Emitter<'_> {
     ) -> Result<Val> {
         if let Val::One(i) = place {
             // A view.
-            let view = Array { ty, len, ..array.clone() };
+            let view = Array { ty, len, rows: None, ..array.clone() };
             let lanes = if array.varies { cx.width } else { 1 };
             let base = match (&array.base, place.known()) {
                 (Base::Arena(at), Some(i)) => {
@@ -425,7 +429,7 @@ impl Emitter<'_> {
     ) -> Result<Val> {
         let f = frame.f;
         let operands: Vec<Value> = f.operands(value).collect();
-        let place = self.place(frame, f.ty(operands[0]), &operands[2..], cx)?;
+        let place = self.place(frame, (f.ty(operands[0]), None), &operands[2..], cx)?;
         let val = frame.get(operands[1])?.clone();
         let array = match frame.get(operands[0])?.clone() {
             Val::Target(target) => {
@@ -493,6 +497,13 @@ impl Emitter<'_> {
         val: &Val,
         cx: &Lanes,
     ) -> Result<()> {
+        // Of several additions only one, if the points are gone through for each.
+        if let Some((time, times, count)) = self.only {
+            self.only = Some((time, times, count + 1));
+            if count.min(times - 1) != time {
+                return Ok(());
+            }
+        }
         let (array, len) = match target {
             Target::Number(..) => return self.add_number(target, val, cx),
             Target::Shared(array) | Target::Own(array) => {

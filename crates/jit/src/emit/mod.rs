@@ -34,6 +34,8 @@ pub(crate) struct Emitted {
     pub(crate) text: String,
     /// Bytes of scratch memory.
     pub(crate) arena: usize,
+    /// Where in the arena memory that grows is noted.
+    pub(crate) stacks: Vec<usize>,
     /// Whether all parameters are one argument, one behind the other, and all results another.
     pub(crate) packed: bool,
     /// What a status other than 0 means: its number less one.
@@ -103,7 +105,10 @@ pub(super) struct Emitter<'o> {
     text: Text,
     next: usize,
     arena: Arena,
+    stacks: Vec<usize>,
     failures: Vec<Failure>,
+    /// Which of several additions of an accumulation is written, of how many, and how many there were.
+    only: Option<(usize, usize, usize)>,
     fails: FxHashMap<usize, String>,
     declared: BTreeMap<String, String>,
     tables: String,
@@ -141,7 +146,9 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         text: Text::default(),
         next: 0,
         arena: Arena::default(),
+        stacks: Vec::new(),
         failures: Vec::new(),
+        only: None,
         fails: FxHashMap::default(),
         declared: BTreeMap::new(),
         tables: String::new(),
@@ -174,7 +181,13 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         "attributes #0 = {{ nounwind \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \
          \"prefer-vector-width\"=\"{width}\" }}"
     );
-    Ok(Emitted { text, arena: e.arena.size(), packed: e.packed, failures: e.failures })
+    Ok(Emitted {
+        text,
+        arena: e.arena.size(),
+        stacks: e.stacks,
+        packed: e.packed,
+        failures: e.failures,
+    })
 }
 
 impl Emitter<'_> {
@@ -400,7 +413,7 @@ impl Emitter<'_> {
         args.into_iter().flatten().for_each(|val| self.release(val));
         for value in f.values() {
             if long {
-                if self.text.lines > PART {
+                if self.text.lines > PART && self.stacks.is_empty() {
                     self.cut(&mut frame);
                 }
                 f.operands(value).for_each(|operand| self.recall(&mut frame, operand));
@@ -526,7 +539,7 @@ impl Emitter<'_> {
     }
 
     /// How many elements a type has.
-    fn known(&self, ty: Type) -> Result<usize> {
+    pub(super) fn known(&self, ty: Type) -> Result<usize> {
         let len = ty.len().filter(|len| *len < 1 << 40);
         len.ok_or_else(|| {
             JitError::Unsupported(format!(

@@ -52,11 +52,13 @@ pub(super) struct Array {
     pub(super) varies: bool,
     /// The block of memory it stands in, if that is counted.
     pub(super) block: Option<usize>,
+    /// How many rows it has, where a loop has decided that; `len` means nothing then.
+    pub(super) rows: Option<String>,
 }
 
 impl Array {
     pub(super) fn new(base: Base, ty: Type, len: usize) -> Array {
-        Array { base, ty, len, varies: false, block: None }
+        Array { base, ty, len, varies: false, block: None, rows: None }
     }
 
     pub(super) fn element(&self) -> Element {
