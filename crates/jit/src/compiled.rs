@@ -1,5 +1,7 @@
 //! A program as machine code, ready to run.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use cotangent_ir::{Element, Function, Type};
 
 use crate::emit::{Failure, emit};
@@ -10,6 +12,8 @@ use crate::{JitError, Options, RunError, runtime};
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
 #[derive(Debug)]
 pub struct Compiled {
+    /// Programs are counted, so that a workspace knows its own.
+    number: u64,
     name: String,
     params: Vec<Type>,
     results: Vec<Type>,
@@ -29,6 +33,8 @@ pub struct Compiled {
 /// Memory for a run, used again by the next one.
 #[derive(Debug, Default)]
 pub struct Workspace {
+    /// The program that it was made for.
+    program: u64,
     arena: Vec<Line>,
     /// Where in the arena memory that grows is noted.
     stacks: Vec<usize>,
@@ -104,7 +110,9 @@ impl Compiled {
         let len = |ty: Type| ty.len().unwrap_or(0);
         let takes: Vec<usize> = f.params().iter().map(|p| len(p.ty)).collect();
         let gives: Vec<usize> = f.results().iter().map(|v| len(f.ty(*v))).collect();
+        static COUNT: AtomicU64 = AtomicU64::new(1);
         Ok(Compiled {
+            number: COUNT.fetch_add(1, Ordering::Relaxed),
             lens: (takes.iter().sum(), gives.iter().sum()),
             sizes: (takes, gives),
             name: f.name().to_string(),
@@ -166,6 +174,7 @@ impl Compiled {
         let rooms =
             |types: &[Type]| if self.plain { Vec::new() } else { types.iter().map(room).collect() };
         Workspace {
+            program: self.number,
             arena: lines(self.arena),
             stacks: self.stacks.clone(),
             inputs: rooms(&self.params),
@@ -274,11 +283,12 @@ impl Compiled {
     }
 
     fn go(&self, workspace: &mut Workspace) -> Result<(), RunError> {
-        if workspace.arena.len() * 64 < self.arena || workspace.stacks != self.stacks {
-            // A workspace of another program.
+        if workspace.program != self.number {
+            // It was made for another program.
             workspace.free();
             workspace.arena = lines(self.arena);
             workspace.stacks.clone_from(&self.stacks);
+            workspace.program = self.number;
         }
         let (pointers, arena) = (workspace.pointers.as_ptr(), workspace.arena.as_mut_ptr());
         // SAFETY: the code takes one pointer for each parameter and result (or one to all of either), to as many elements as their

@@ -198,13 +198,17 @@ impl Llvm {
     }
 
     /// The passes: short, because the text is vectors already.
-    fn passes(&self) -> String {
+    fn passes(&self, loops: bool) -> String {
         // From 18 on the plain name stops the process where one round is not enough.
         let combine =
             if self.version.0 >= 18 { "instcombine<no-verify-fixpoint>" } else { "instcombine" };
+        if !loops {
+            // The program has no equal operations any more, and memory is only what is kept from part to part.
+            return format!("always-inline,function(sroa,early-cse,{combine},simplifycfg)");
+        }
         format!(
             "always-inline,function(sroa,early-cse<memssa>,{combine},simplifycfg,\
-             loop-mssa(licm),gvn,slp-vectorizer,{combine},dse,simplifycfg)"
+             loop-mssa(licm),gvn,{combine},dse,simplifycfg)"
         )
     }
 
@@ -216,7 +220,8 @@ impl Llvm {
         let fault = |what: &str, why: String| JitError::Llvm { what: what.to_string(), why };
         let c =
             |s: &str| CString::new(s).map_err(|_| fault("a name", "it has a zero in it".into()));
-        let (cpu, features, passes) = (c(&self.cpu)?, c(&self.features)?, c(&self.passes())?);
+        let (cpu, features, passes) =
+            (c(&self.cpu)?, c(&self.features)?, c(&self.passes(text.contains(" phi ")))?);
         let f = &self.functions;
         // SAFETY: every object is made by LLVM here, used as its interface says and freed once by the guards below, in
         // the order in which they depend on each other: module, buffers and machine before the context.

@@ -8,7 +8,7 @@ use cotangent_ir::{Dim, Element, Function, Op, Reducer, Value};
 use cotangent_ops::Opcode;
 
 use super::classify::{Adds, Class, adds, body_args};
-use super::kernels::neutral;
+use super::kernels::{is_light, neutral};
 use super::value::{Array, Target, Val, number, scalar_type, splat};
 use super::{Emitter, Frame, Lanes, Result, internal, llvm_type};
 use crate::JitError;
@@ -54,7 +54,7 @@ impl Emitter<'_> {
         // Vectors that are added at places that overlap wait for each other in memory: with few operations it is faster to go
         // through the points again for each addition (Rosenbrock, 1000 variables: 0.6 of the time).
         let times =
-            match kernel.lane.is_some() && is_light(body) && plans.iter().all(Plan::is_shared) {
+            match kernel.lane.is_some() && is_repeated(body) && plans.iter().all(Plan::is_shared) {
                 true => additions(body).clamp(1, 3),
                 false => 1,
             };
@@ -258,28 +258,8 @@ fn additions(body: &Function) -> usize {
 }
 
 /// Whether a body is a few operations that take little, so that doing it again costs less than waiting.
-fn is_light(body: &Function) -> bool {
-    let light = |v: Value| match body.op(v) {
-        Op::Elementary(code, _) => {
-            body.ty(v).is_scalar()
-                && matches!(
-                    code,
-                    Opcode::Add
-                        | Opcode::Sub
-                        | Opcode::Mul
-                        | Opcode::Neg
-                        | Opcode::Abs
-                        | Opcode::StrongMul
-                        | Opcode::MulAdd
-                        | Opcode::Max
-                        | Opcode::Min
-                        | Opcode::Powi
-                )
-        }
-        Op::Structure(_) => false,
-        _ => true,
-    };
-    body.values().all(light) && body.operations() <= 40 && additions(body) > 1
+fn is_repeated(body: &Function) -> bool {
+    is_light(body) && body.operations() <= 40 && additions(body) > 1
 }
 
 impl Plan {

@@ -302,17 +302,49 @@ impl Emitter<'_> {
         len: usize,
         width: usize,
         cx: &Lanes,
+        body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
+    ) -> Result<()> {
+        self.side_by_side_in(1, len, width, cx, body)
+    }
+
+    /// The same, several vectors a round: each knows its number (`copy`), so that sums need not wait for each other.
+    pub(super) fn side_by_side_in(
+        &mut self,
+        copies: usize,
+        len: usize,
+        width: usize,
+        cx: &Lanes,
         mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
     ) -> Result<()> {
         if cx.width > 1 || width == 1 || len == 1 {
             return self.each(len, |e, k| body(e, k, cx));
         }
-        let whole = len / width * width;
         let inner = Lanes { width, mask: None };
-        if whole == width {
-            body(self, &Val::Affine("0".into(), 1), &inner)?;
-        } else if whole > 0 {
-            self.count("0", &whole.to_string(), width, |e, k| {
+        let round = copies * width;
+        let rounds = if copies > 1 { len / round * round } else { 0 };
+        if rounds > 0 {
+            self.count("0", &rounds.to_string(), round, |e, k| {
+                for copy in 0..copies {
+                    let from = e.integral(
+                        Integral::Add,
+                        &Val::One(k.to_string()),
+                        &Val::int((copy * width) as i64),
+                        Element::I64,
+                        &Lanes::none(),
+                    );
+                    let Val::One(from) = from else { return Err(internal("an index in lanes")) };
+                    e.copy = copy;
+                    body(e, &Val::Affine(from, 1), &inner)?;
+                }
+                e.copy = 0;
+                Ok(())
+            })?;
+        }
+        let whole = len / width * width;
+        if whole == rounds + width {
+            body(self, &Val::Affine(rounds.to_string(), 1), &inner)?;
+        } else if whole > rounds {
+            self.count(&rounds.to_string(), &whole.to_string(), width, |e, k| {
                 body(e, &Val::Affine(k.to_string(), 1), &inner)
             })?;
         }

@@ -76,7 +76,7 @@ impl Lanes {
 const INLINED: usize = 12;
 
 /// The most lines of a function in the text. Longer ones take LLVM more than their share of time, and run slower.
-const PART: usize = 1000;
+const PART: usize = 400;
 
 const PARAMS: &str = "ptr noalias %args, ptr noalias align 64 %arena";
 
@@ -107,6 +107,8 @@ pub(super) struct Emitter<'o> {
     arena: Arena,
     stacks: Vec<usize>,
     failures: Vec<Failure>,
+    /// Which of several accumulators a step of a loop adds to.
+    copy: usize,
     /// Which of several additions of an accumulation is written, of how many, and how many there were.
     only: Option<(usize, usize, usize)>,
     fails: FxHashMap<usize, String>,
@@ -148,6 +150,7 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         arena: Arena::default(),
         stacks: Vec::new(),
         failures: Vec::new(),
+        copy: 0,
         only: None,
         fails: FxHashMap::default(),
         declared: BTreeMap::new(),
