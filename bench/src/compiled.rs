@@ -19,10 +19,17 @@ pub fn run(bench: &mut Bench) {
         return;
     }
     for n in [10, 100, 1000] {
-        gradients(bench, "rosenbrock", n, &rosenbrock_loop(n), rosenbrock_flat(n), rosenbrock_by_hand, None);
+        gradients(
+            bench,
+            "rosenbrock",
+            n,
+            &rosenbrock_loop(n),
+            rosenbrock_flat(n),
+            rosenbrock_by_hand,
+        );
     }
-    gradients(bench, "ackley", 100, &ackley_loop(100), ackley_flat(100), ackley_by_hand, None);
-    gradients(bench, "log-sum-exp", 100, &lse_loop(100), lse_flat(100), lse_by_hand, None);
+    gradients(bench, "ackley", 100, &ackley_loop(100), ackley_flat(100), ackley_by_hand);
+    gradients(bench, "log-sum-exp", 100, &lse_loop(100), lse_flat(100), lse_by_hand);
     for n in [10, 50] {
         hessians(bench, n);
     }
@@ -63,7 +70,6 @@ fn gradients(
     loops: &Function,
     flat: Function,
     by_hand: ByHand,
-    _vectors: Option<ByHand>,
 ) {
     let x = point(n);
     let mut g = vec![0.0; n];
@@ -246,7 +252,16 @@ fn long_traces(bench: &mut Bench) {
         bench.record(SUITE, CASE, operations, "s", made / 1e9, 1.0, "limit", target);
         let each = made / operations as f64;
         if let Some(before) = first {
-            bench.record(SUITE, CASE, operations, "ns an operation", each, before, "ten times shorter", Some(1.5));
+            bench.record(
+                SUITE,
+                CASE,
+                operations,
+                "ns an operation",
+                each,
+                before,
+                "ten times shorter",
+                Some(1.5),
+            );
         }
         first = Some(each);
     }

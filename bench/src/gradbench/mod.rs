@@ -12,6 +12,7 @@ mod llsq;
 mod lse;
 mod lstm;
 mod ode;
+#[allow(dead_code, reason = "the protocol is the command's")]
 #[path = "../../../crates/cli/src/gradbench/mod.rs"]
 mod ours;
 mod particle;
@@ -83,7 +84,9 @@ fn one(bench: &mut Bench, size: Size, case: Case) {
             bench.note(&format!("{name}: WRONG"));
         }
         let ours = contender("ours", || run(&programs, &mut found));
-        let theirs = contender("by hand", || if k == 0 { by_hand.primal().len() } else { by_hand.derivative().len() });
+        let theirs = contender("by hand", || {
+            if k == 0 { by_hand.primal().len() } else { by_hand.derivative().len() }
+        });
         let target = if k == 1 && size == Size::Large { target(module) } else { None };
         bench.compare(SUITE, &name, 1, ours, vec![(theirs, target)]);
     }
@@ -91,6 +94,7 @@ fn one(bench: &mut Bench, size: Size, case: Case) {
 
 /// How large an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the smallest are for tests")]
 pub enum Size {
     /// So small that an interpreter is done at once.
     Tiny,

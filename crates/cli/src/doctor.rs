@@ -9,7 +9,9 @@ use crate::Failure;
 
 /// How it is said.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  cotangent doctor\n  COTANGENT_LLVM=/usr/lib/llvm-19/lib cotangent doctor --json")]
+#[command(
+    after_help = "Examples:\n  cotangent doctor\n  COTANGENT_LLVM=/usr/lib/llvm-19/lib cotangent doctor --json"
+)]
 pub(crate) struct Arguments {
     /// One JSON object.
     #[arg(long)]
@@ -31,7 +33,8 @@ struct Found {
 }
 
 /// Features that say how wide vectors are and what they can do.
-const TOLD: [&str; 8] = ["sse4.2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "avx512bw"];
+const TOLD: [&str; 8] =
+    ["sse4.2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "avx512bw"];
 
 /// A gradient is compiled and run.
 fn tried() -> Result<(), String> {
@@ -99,12 +102,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Some(why) = &found.why {
             line("because", why)?;
             if found.library.is_none() {
-                line("remedy", &format!("set {VARIABLE} to a libLLVM (15 or later) or a folder with one"))?;
+                line(
+                    "remedy",
+                    &format!("set {VARIABLE} to a libLLVM (15 or later) or a folder with one"),
+                )?;
             }
         }
     }
     match found.works {
         true => Ok(()),
-        false => Err(Failure::No("machine code does not work here; programs are interpreted".to_string())),
+        false => Err(Failure::No(
+            "machine code does not work here; programs are interpreted".to_string(),
+        )),
     }
 }

@@ -304,7 +304,8 @@ pub(crate) fn run(arguments: &Run) -> Result<(), Failure> {
     let (f, point) = point(&f, &mut inputs)?;
     let single = f.params().iter().any(|p| p.ty.element() == Element::F32);
     let results: Vec<f64> = if arguments.engine == Engine::Compile {
-        let compiled = Compiled::new(&f, &Options::default()).map_err(|e| Failure::Input(e.to_string()))?;
+        let compiled =
+            Compiled::new(&f, &Options::default()).map_err(|e| Failure::Input(e.to_string()))?;
         let found = compiled.run(&point, &mut compiled.workspace());
         found.map_err(|e| Failure::Input(e.to_string()))?
     } else if single {

@@ -42,7 +42,7 @@ pub fn compile<F: Differentiable>(f: F, inputs: usize) -> Result<Compiled, Error
     }
     let nowhere = vec![f64::NAN; inputs];
     let program = ir::trace("f", inputs, |x| recorded(&f, &nowhere, x))?;
-    Ok(Compiled::of(program, inputs, None))
+    Ok(Compiled::of(&program, inputs, None))
 }
 
 /// Records a function at a point: its branches go as they go there. Where they go otherwise it is recorded anew, so that
@@ -72,7 +72,7 @@ where
     let again: Again =
         Box::new(move |x| Ok(ir::trace_at("f", x, |traced| recorded(&f, x, traced))?));
     let program = again(point)?;
-    Ok(Compiled::of(program, point.len(), Some(again)))
+    Ok(Compiled::of(&program, point.len(), Some(again)))
 }
 
 /// Records a function of arrays, in which loops stay loops: see [`ir::sum_over`] and its neighbours.
@@ -101,7 +101,7 @@ pub fn compile_arrays<R: ir::Carried>(
     shapes: &[&[usize]],
     f: impl FnOnce(&[ir::TracedArray]) -> R,
 ) -> Result<Compiled, Error> {
-    Compiled::program(ir::trace_arrays("f", shapes, f)?)
+    Compiled::program(&ir::trace_arrays("f", shapes, f)?)
 }
 
 fn recorded<F: Differentiable>(f: &F, point: &[f64], x: &[ir::Traced]) -> Vec<ir::Traced> {
@@ -237,9 +237,9 @@ impl Recording {
 }
 
 impl Compiled {
-    fn of(program: ir::Function, inputs: usize, again: Option<Again>) -> Compiled {
+    fn of(program: &ir::Function, inputs: usize, again: Option<Again>) -> Compiled {
         let outputs = program.results().iter().map(|v| program.ty(*v).len().unwrap_or(0)).sum();
-        let recordings = RwLock::new(vec![Arc::new(Recording::new(simplify(&program)))]);
+        let recordings = RwLock::new(vec![Arc::new(Recording::new(simplify(program)))]);
         Compiled { inputs, outputs, recordings, again }
     }
 
@@ -247,12 +247,12 @@ impl Compiled {
     ///
     /// # Errors
     /// A dimension that is not known, a program that is not well formed, derivatives in it that cannot be taken.
-    pub fn program(program: ir::Function) -> Result<Compiled, Error> {
+    pub fn program(program: &ir::Function) -> Result<Compiled, Error> {
         let wrong = |what: String| Error::Compiled(what);
-        let program = transform::lower(&program).map_err(|e| wrong(e.to_string()))?;
+        let program = transform::lower(program).map_err(|e| wrong(e.to_string()))?;
         let unknown = program.results().iter().any(|v| program.ty(*v).len().is_none());
         match program.inputs() {
-            Some(inputs) if !unknown => Ok(Compiled::of(program, inputs, None)),
+            Some(inputs) if !unknown => Ok(Compiled::of(&program, inputs, None)),
             _ => Err(wrong(format!(
                 "@{} has a dimension without a size; give it one first",
                 program.name()
@@ -378,9 +378,12 @@ impl Compiled {
             gradient.len(),
             "give as many places as there are inputs",
         )?;
-        let (value, found) = self.value_and_gradient(x)?;
-        gradient.copy_from_slice(&found);
-        Ok(value)
+        self.check(x)?;
+        self.one_output()?;
+        let mut out = Vec::new();
+        self.run(Kind::Gradient, x, &mut out)?;
+        gradient.copy_from_slice(&out[1..]);
+        Ok(out[0])
     }
 
     /// The Jacobian.

@@ -23,7 +23,7 @@ fn all_derivatives_of_one_output() {
     let n = 7;
     let x: Vec<f64> = (0..n).map(|k| 0.3 + 0.1 * k as f64).collect();
     let v: Vec<f64> = (0..n).map(|k| 1.0 - 0.2 * k as f64).collect();
-    let compiled = compile(&f, n).unwrap();
+    let compiled = compile(f, n).unwrap();
     assert_eq!(compiled.sizes(), (n, 1));
     assert_eq!(compiled.is_machine_code().unwrap(), machine().is_ok());
     let (value, g) = value_and_gradient(&f, &Auto, &x[..]).unwrap();
@@ -45,7 +45,7 @@ fn all_derivatives_of_one_output() {
 fn several_outputs() {
     let f = function!(|x: &[S]| -> [S; 4] { [x[0] * x[1], x[1].sin(), x[0] / x[2], x[2].sqrt()] });
     let x = [0.7, 1.3, 2.1];
-    let compiled = compile(&f, 3).unwrap();
+    let compiled = compile(f, 3).unwrap();
     let j = jacobian(&f, &Auto, &x[..]).unwrap();
     close(compiled.jacobian(&x).unwrap().as_slice(), j.as_slice());
     close(&compiled.values(&x).unwrap(), &[0.7 * 1.3, 1.3f64.sin(), 0.7 / 2.1, 2.1f64.sqrt()]);
@@ -78,7 +78,7 @@ fn arrays() {
         s
     });
     let compiled = two_arrays();
-    let x: Vec<f64> = (0..18).map(|k| (k as f64 * 0.37).sin()).collect();
+    let x: Vec<f64> = (0..18).map(|k| (f64::from(k) * 0.37).sin()).collect();
     close(&compiled.gradient(&x).unwrap(), &gradient(&f, &Auto, &x[..]).unwrap());
     close(compiled.hessian(&x).unwrap().as_slice(), hessian(&f, &Auto, &x[..]).unwrap().as_slice());
     let mut g = vec![0.0; 18];
@@ -91,7 +91,7 @@ fn arrays() {
 fn many_points() {
     for compiled in [two_arrays(), {
         let f = function!(|x: &[S]| -> S { x.iter().fold(x[0], |s, x| s * x.sin() + *x) });
-        compile(&f, 18).unwrap()
+        compile(f, 18).unwrap()
     }] {
         for count in [0usize, 1, 7, 256, 300] {
             let points: Vec<f64> = (0..18 * count).map(|k| (k as f64 * 0.37).sin()).collect();
@@ -138,7 +138,7 @@ fn evaluate_one<F: Differentiable<Input = cotangent::Many, Output = cotangent::O
 #[test]
 fn threads_share_a_function() {
     let compiled = two_arrays();
-    let x: Vec<f64> = (0..18).map(|k| (k as f64 * 0.37).sin()).collect();
+    let x: Vec<f64> = (0..18).map(|k| (f64::from(k) * 0.37).sin()).collect();
     let expected = compiled.gradient(&x).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -157,11 +157,11 @@ fn what_is_wrong_is_said() {
     assert!(compile(f, 0).is_err());
     let program =
         cotangent::ir::parse("fn @f<n>(%x: [n]f64) -> f64 { %y = ld %x[0] ret %y }").unwrap();
-    assert!(Compiled::program(program).unwrap_err().to_string().contains("dimension"));
+    assert!(Compiled::program(&program).unwrap_err().to_string().contains("dimension"));
     let program =
         cotangent::ir::parse("fn @f(%x: [3]f64, %k: i64) -> f64 { %y = ld %x[%k] ret %y }")
             .unwrap();
-    let compiled = Compiled::program(program).unwrap();
+    let compiled = Compiled::program(&program).unwrap();
     assert_eq!(compiled.values(&[1.0, 2.0, 3.0, 1.0]).unwrap(), [2.0]);
     assert!(compiled.values(&[1.0, 2.0, 3.0, 7.0]).unwrap_err().to_string().contains("range"));
     assert!(compiled.values(&[1.0, 2.0, 3.0, 0.5]).is_err());

@@ -70,7 +70,7 @@ impl Loaded {
         // Behind them: jumps to functions outside, eight bytes of address each for those that want the address.
         let mut stubs: FxHashMap<String, usize> = FxHashMap::default();
         size = size.next_multiple_of(16);
-        for symbol in file.symbols().filter(|s| s.is_undefined()) {
+        for symbol in file.symbols().filter(ObjectSymbol::is_undefined) {
             let name = symbol.name().map_err(|e| fault(e.to_string()))?;
             if !name.is_empty() && !stubs.contains_key(name) {
                 stubs.insert(name.to_string(), size);

@@ -243,7 +243,7 @@ fn random_programs() {
     }
     let from = std::env::var("COTANGENT_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0u64);
     let count =
-        std::env::var("COTANGENT_PROGRAMS").ok().and_then(|s| s.parse().ok()).unwrap_or(150u64);
+        std::env::var("COTANGENT_PROGRAMS").ok().and_then(|s| s.parse().ok()).unwrap_or(2000u64);
     let mut tally = Tally::default();
     for seed in from..from + count {
         let f = programs::random(seed, &programs::Options::default());

@@ -138,6 +138,7 @@ impl Emitter<'_> {
         }
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "the value is gone afterwards")]
     pub(super) fn release(&mut self, val: Val) {
         if let Some(block) = Self::block(&val) {
             let entry = &mut self.arena.blocks[block];

@@ -26,10 +26,13 @@ impl Kernel<'_> {
     }
 }
 
+/// What is written for a point (or for the points of some lanes), given its indices.
+pub(super) type AtPoint<'o, 'b> = dyn FnMut(&mut Emitter<'o>, &[Val], &Lanes) -> Result<()> + 'b;
+
 /// The most operations that a loop is written out to.
 const UNROLLED: usize = 96;
 
-impl Emitter<'_> {
+impl<'o> Emitter<'o> {
     pub(super) fn kernel<'k>(
         &self,
         frame: &Frame<'_>,
@@ -195,7 +198,7 @@ impl Emitter<'_> {
         &mut self,
         kernel: &Kernel<'_>,
         cx: &Lanes,
-        body: &mut dyn FnMut(&mut Self, &[Val], &Lanes) -> Result<()>,
+        body: &mut AtPoint<'o, '_>,
     ) -> Result<()> {
         let mut indices = vec![Val::int(0); kernel.sizes.len()];
         let mut order: Vec<usize> = (0..kernel.sizes.len()).collect();
@@ -216,7 +219,7 @@ impl Emitter<'_> {
         written: usize,
         indices: &mut Vec<Val>,
         cx: &Lanes,
-        body: &mut dyn FnMut(&mut Self, &[Val], &Lanes) -> Result<()>,
+        body: &mut AtPoint<'o, '_>,
     ) -> Result<()> {
         let Some((first, rest)) = order.split_first() else {
             let Some((lane, width)) = kernel.lane else { return body(self, indices, cx) };

@@ -2,6 +2,7 @@
 //!
 //! One file for each section: what is computed, what it is checked against, how it is shown.
 
+mod compiled;
 mod looped;
 mod normalised;
 mod readings;
@@ -22,6 +23,7 @@ pub(super) struct Programs {
     normalised: normalised::Section,
     readings: readings::Section,
     series: series::Section,
+    compiled: compiled::Section,
 }
 
 impl Programs {
@@ -32,6 +34,7 @@ impl Programs {
             normalised: normalised::Section::new()?,
             readings: readings::Section::new()?,
             series: series::Section::new()?,
+            compiled: compiled::Section::new()?,
         })
     }
 
@@ -40,7 +43,8 @@ impl Programs {
         self.looped.print(out)?;
         self.normalised.print(out)?;
         self.readings.print(out)?;
-        self.series.print(out)
+        self.series.print(out)?;
+        self.compiled.print(out)
     }
 }
 
