@@ -8,7 +8,8 @@ use cotangent_ir::{Dim, Element, Function, Op, Reducer, Value};
 use cotangent_ops::Opcode;
 
 use super::classify::{Adds, Class, adds, body_args};
-use super::kernels::{is_light, neutral};
+use super::kernels::is_light;
+use super::reduce::neutral;
 use super::value::{Array, Target, Val, number, scalar_type, splat};
 use super::{Emitter, Frame, Lanes, Result, internal, llvm_type};
 use crate::JitError;

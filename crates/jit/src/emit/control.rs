@@ -5,18 +5,10 @@ use cotangent_ir::{Element, Function, Integral, Op, Type, Value};
 use cotangent_ops::Comparison;
 
 use super::classify::{Class, body_args, carried, classes};
+use super::growing::Growing;
 use super::value::{Array, Val};
 use super::{Emitter, Failure, Frame, Lanes, ROUNDS, Result, internal, llvm_type};
 use crate::JitError;
-
-/// Rows that a loop keeps, in memory that grows.
-struct Growing {
-    /// Where in the arena its pointer stands.
-    at: usize,
-    /// A row.
-    row: Type,
-    len: usize,
-}
 
 /// What a loop carries.
 enum Carry {
@@ -188,51 +180,6 @@ impl Emitter<'_> {
                 other => self.current(&[other], cx, false).remove(0),
             })
             .collect()
-    }
-
-    fn grown(&mut self, row: Type) -> Result<Growing> {
-        let len = self.known(row)?;
-        Ok(Growing { at: self.growing(), row, len })
-    }
-
-    /// Makes room for so many rows.
-    fn grow(&mut self, stack: &Growing, rows: &str) {
-        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
-        let each = stack.len * stack.row.element().bytes();
-        let bytes = self.op(format_args!("mul i64 {rows}, {each}"));
-        let size = self.op(format_args!("getelementptr i8, ptr {place}, i64 8"));
-        let has = self.op(format_args!("load i64, ptr {size}"));
-        let short = self.op(format_args!("icmp ult i64 {has}, {bytes}"));
-        // Nothing in it can fail.
-        let _ = self.when(&short, |e| {
-            e.call("void", "cotangent_grow", &[("ptr", &place), ("i64", &bytes)]);
-            Ok(())
-        });
-    }
-
-    /// The rows as an array.
-    fn grown_array(&mut self, stack: &Growing, rows: &str) -> Val {
-        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
-        let pointer = self.op(format_args!("load ptr, ptr {place}"));
-        let ty = stack.row.within(&[cotangent_ir::Dim::Any]);
-        Val::Array(Array {
-            rows: Some(rows.to_string()),
-            ..Array::new(super::value::Base::Pointer(pointer), ty, 0)
-        })
-    }
-
-    /// Writes a row.
-    fn stack(&mut self, stack: &Growing, row: &str, val: &Val, cx: &Lanes) -> Result<()> {
-        let Val::Array(all) = self.grown_array(stack, "0") else {
-            return Err(internal("no stack"));
-        };
-        let first = self.op(format_args!("mul i64 {row}, {}", stack.len));
-        self.each(stack.len, |e, k| {
-            let at = e.integral(Integral::Add, &Val::One(first.clone()), k, Element::I64, cx);
-            let x = e.element_of(val, k, cx);
-            e.store(&all, &at, &x, cx);
-            Ok(())
-        })
     }
 
     pub(super) fn for_loop(

@@ -10,14 +10,18 @@ mod arena;
 mod classify;
 mod control;
 mod elementwise;
+mod growing;
 mod kernels;
 mod math;
 mod memory;
+mod parts;
+mod reduce;
 mod scalar;
+mod text;
 mod value;
 
 use std::collections::BTreeMap;
-use std::fmt::{Arguments, Write as _};
+use std::fmt::Write as _;
 
 use cotangent_ir::ranges::{Range, range};
 use cotangent_ir::{Element, Function, Op, Structure, Type, Value};
@@ -25,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{JitError, Options};
 use arena::Arena;
+use text::Text;
 pub(crate) use value::llvm_type;
 use value::{Array, Base, Val};
 
@@ -82,18 +87,6 @@ const PARAMS: &str = "ptr noalias %args, ptr noalias align 64 %arena";
 
 /// A status is returned by every function; 0 is fine. More rounds than this is no end.
 pub(super) const ROUNDS: i64 = 100_000_000;
-
-/// What a function of the text is written into.
-#[derive(Default)]
-struct Text {
-    /// Lines of code.
-    lines: usize,
-    /// Stack places and pointers, before all else.
-    entry: String,
-    code: String,
-    /// Arguments whose pointers have been loaded.
-    pointers: FxHashMap<usize, String>,
-}
 
 pub(super) struct Emitter<'o> {
     options: &'o Options,
@@ -243,139 +236,6 @@ impl Emitter<'_> {
         }
         self.close();
         Ok(())
-    }
-
-    /// The function that runs the parts one after the other.
-    fn whole(&self) -> String {
-        let mut text = format!("define i64 @run({PARAMS}) #0 {{\nentry:\n");
-        if let [_] = &self.done[..] {
-            let _ = writeln!(
-                text,
-                "  %s = tail call i64 @part0(ptr %args, ptr %arena)\n  ret i64 %s\n}}"
-            );
-            return text;
-        }
-        for k in 0..self.done.len() {
-            let _ = writeln!(text, "  %s{k} = call i64 @part{k}(ptr %args, ptr %arena)");
-            let _ = writeln!(text, "  %c{k} = icmp eq i64 %s{k}, 0");
-            let _ = writeln!(text, "  br i1 %c{k}, label %go{k}, label %stop{k}");
-            let _ = writeln!(text, "stop{k}:\n  ret i64 %s{k}\ngo{k}:");
-        }
-        text += "  ret i64 0\n}\n";
-        text
-    }
-
-    /// Ends a function: what it goes to when something is wrong.
-    fn close(&mut self) {
-        self.line(format_args!("ret i64 0"));
-        let mut fails: Vec<(usize, String)> = self.fails.drain().collect();
-        fails.sort();
-        for (code, label) in fails {
-            self.label(&label);
-            self.line(format_args!("ret i64 {}", code + 1));
-        }
-        let text = std::mem::take(&mut self.text);
-        self.done.push(format!(
-            "define internal i64 @part{}({PARAMS}) #0 {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
-            self.done.len(),
-            text.entry,
-            text.code
-        ));
-    }
-
-    /// Ends a part of a long program: what the next parts need is kept in memory.
-    fn cut(&mut self, frame: &mut Frame<'_>) {
-        let mut new: Vec<Value> = Vec::new();
-        for value in frame.f.values() {
-            if let Op::Param(k) = frame.f.op(value)
-                && frame.values[value.index()].is_some()
-            {
-                frame.values[value.index()] = Some(frame.origins[k as usize].clone());
-                continue;
-            }
-            match &frame.values[value.index()] {
-                Some(Val::One(text)) if !value::is_constant(text) => new.push(value),
-                Some(Val::Array(Array { base: Base::Pointer(_), .. })) => new.push(value),
-                _ => {}
-            }
-        }
-        let fresh = new.iter().filter(|v| !frame.kept.contains_key(v)).count();
-        let room = self.allocate(Type::I64, fresh.max(1), false, 1);
-        let mut at = match room.base {
-            Base::Arena(at) => at,
-            _ => 0,
-        };
-        for value in new {
-            let Some(val) = frame.values[value.index()].clone() else { continue };
-            let place = match frame.kept.get(&value) {
-                Some(place) => *place,
-                None => {
-                    let pointer = self.op(format_args!("getelementptr i8, ptr %arena, i64 {at}"));
-                    match &val {
-                        Val::Array(Array { base: Base::Pointer(text), .. }) => {
-                            self.line(format_args!("store ptr {text}, ptr {pointer}"));
-                        }
-                        Val::One(text) => {
-                            let ty = llvm_type(frame.f.ty(value).element(), 1);
-                            self.line(format_args!("store {ty} {text}, ptr {pointer}"));
-                        }
-                        _ => {}
-                    }
-                    frame.kept.insert(value, at);
-                    at += 8;
-                    at - 8
-                }
-            };
-            frame.values[value.index()] = Some(Val::Kept(place, Box::new(val)));
-        }
-        self.close();
-    }
-
-    /// Numbers among the results of a long program are written as soon as they are there.
-    fn deliver(
-        &mut self,
-        frame: &mut Frame<'_>,
-        value: Value,
-        outs: &[Array],
-        cx: &Lanes,
-    ) -> Result<()> {
-        if !frame.f.ty(value).is_scalar() {
-            return Ok(());
-        }
-        if frame.result_of.is_empty() {
-            for (k, result) in frame.f.results().iter().enumerate() {
-                frame.result_of.entry(*result).or_default().push(k);
-            }
-        }
-        for k in frame.result_of.get(&value).cloned().unwrap_or_default() {
-            self.recall(frame, value);
-            let val = frame.get(value)?.clone();
-            self.store(&outs[k], &Val::int(0), &val, cx);
-        }
-        Ok(())
-    }
-
-    /// Operands that an earlier part has computed are read again.
-    fn recall(&mut self, frame: &mut Frame<'_>, value: Value) {
-        if let Some(Val::Array(array)) = &frame.values[value.index()]
-            && frame.f.ty(value).is_scalar()
-        {
-            let array = array.clone();
-            frame.values[value.index()] = Some(self.load(&array, &Val::int(0), &Lanes::none()));
-            return;
-        }
-        let Some(Val::Kept(place, val)) = frame.values[value.index()].clone() else { return };
-        let pointer = self.op(format_args!("getelementptr i8, ptr %arena, i64 {place}"));
-        frame.values[value.index()] = Some(match *val {
-            Val::Array(array) => {
-                let text = self.op(format_args!("load ptr, ptr {pointer}"));
-                Val::Array(Array { base: Base::Pointer(text), ..array })
-            }
-            _ => {
-                let ty = llvm_type(frame.f.ty(value).element(), 1);
-                Val::One(self.op(format_args!("load {ty}, ptr {pointer}")))
-            }
-        });
     }
 
     /// The results of a body. References to what the arguments stand in are taken over, those of the results handed on.
@@ -550,145 +410,6 @@ impl Emitter<'_> {
             ))
         })
     }
-
-    // Text.
-
-    fn fresh(&mut self, prefix: &str) -> String {
-        self.next += 1;
-        format!("{prefix}{}", self.next)
-    }
-
-    /// An instruction with a result.
-    fn op(&mut self, text: Arguments<'_>) -> String {
-        self.next += 1;
-        self.text.lines += 1;
-        let _ = writeln!(self.text.code, "  %{} = {text}", Number(self.next));
-        format!("%{}", Number(self.next))
-    }
-
-    /// An instruction without a result.
-    fn line(&mut self, text: Arguments<'_>) {
-        let _ = writeln!(self.text.code, "  {text}");
-    }
-
-    fn label(&mut self, label: &str) {
-        let _ = writeln!(self.text.code, "{label}:");
-    }
-
-    /// A place on the stack for one value.
-    fn slot(&mut self, ty: &str) -> String {
-        let name = self.fresh("%s");
-        let _ = writeln!(self.text.entry, "  {name} = alloca {ty}");
-        name
-    }
-
-    /// Calls a function that is declared once.
-    fn call(&mut self, ret: &str, name: &str, args: &[(&str, &str)]) -> String {
-        self.declare(ret, name, args);
-        let args: Vec<String> = args.iter().map(|(ty, x)| format!("{ty} {x}")).collect();
-        let args = args.join(", ");
-        if ret == "void" {
-            self.line(format_args!("call void @{name}({args})"));
-            return String::new();
-        }
-        self.op(format_args!("call {ret} @{name}({args})"))
-    }
-
-    fn declare(&mut self, ret: &str, name: &str, args: &[(&str, &str)]) {
-        if !self.declared.contains_key(name) {
-            let types: Vec<&str> = args.iter().map(|(ty, _)| *ty).collect();
-            let text = format!("declare {ret} @{name}({})", types.join(", "));
-            self.declared.insert(name.to_string(), text);
-        }
-    }
-
-    /// A loop over integers from one to another, by a step; the body gets the index.
-    fn count(
-        &mut self,
-        from: &str,
-        to: &str,
-        step: usize,
-        body: impl FnOnce(&mut Self, &str) -> Result<()>,
-    ) -> Result<()> {
-        let n = self.fresh("");
-        let (before, head, inside, next, after) =
-            (format!("b{n}"), format!("h{n}"), format!("i{n}"), format!("n{n}"), format!("a{n}"));
-        self.line(format_args!("br label %{before}"));
-        self.label(&before);
-        self.line(format_args!("br label %{head}"));
-        self.label(&head);
-        self.line(format_args!("%x{n} = phi i64 [ {from}, %{before} ], [ %y{n}, %{next} ]"));
-        self.line(format_args!("%c{n} = icmp slt i64 %x{n}, {to}"));
-        self.line(format_args!("br i1 %c{n}, label %{inside}, label %{after}"));
-        self.label(&inside);
-        body(self, &format!("%x{n}"))?;
-        self.line(format_args!("br label %{next}"));
-        self.label(&next);
-        self.line(format_args!("%y{n} = add nsw i64 %x{n}, {step}"));
-        self.line(format_args!("br label %{head}"));
-        self.label(&after);
-        Ok(())
-    }
-
-    /// Text that runs only where a condition holds.
-    fn when(&mut self, condition: &str, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let n = self.fresh("");
-        self.line(format_args!("br i1 {condition}, label %t{n}, label %e{n}"));
-        self.label(&format!("t{n}"));
-        body(self)?;
-        self.line(format_args!("br label %e{n}"));
-        self.label(&format!("e{n}"));
-        Ok(())
-    }
-
-    /// Stops the run where a condition is not as expected, in a lane that counts.
-    fn require(&mut self, condition: &Val, expected: bool, failure: Failure, cx: &Lanes) {
-        let flag = match condition {
-            Val::One(c) => match expected {
-                true => self.op(format_args!("xor i1 {c}, true")),
-                false => c.clone(),
-            },
-            many => {
-                let c = self.many(many, Element::Bool, cx);
-                let ty = llvm_type(Element::Bool, cx.width);
-                let bad = match expected {
-                    true => {
-                        let all = value::splat("true", "i1", cx.width);
-                        self.op(format_args!("xor {ty} {c}, {all}"))
-                    }
-                    false => c,
-                };
-                let bad = self.masked(&bad, cx);
-                self.any(&bad, cx)
-            }
-        };
-        let code = self.failures.iter().position(|f| *f == failure).unwrap_or_else(|| {
-            self.failures.push(failure);
-            self.failures.len() - 1
-        });
-        let label = self.fails.entry(code).or_insert_with(|| format!("fail{code}")).clone();
-        let go = self.fresh("g");
-        self.line(format_args!("br i1 {flag}, label %{label}, label %{go}"));
-        self.label(&go);
-    }
-
-    /// A mask within the lanes that count.
-    fn masked(&mut self, mask: &str, cx: &Lanes) -> String {
-        match &cx.mask {
-            None => mask.to_string(),
-            Some(own) => {
-                let ty = llvm_type(Element::Bool, cx.width);
-                self.op(format_args!("and {ty} {own}, {mask}"))
-            }
-        }
-    }
-
-    /// Whether a mask holds in any lane.
-    fn any(&mut self, mask: &str, cx: &Lanes) -> String {
-        let ty = llvm_type(Element::Bool, cx.width);
-        let name = format!("llvm.vector.reduce.or.v{}i1", cx.width);
-        self.call("i1", &name, &[(&ty, mask)])
-    }
 }
 
 impl Frame<'_> {
@@ -696,15 +417,6 @@ impl Frame<'_> {
         self.values[value.index()]
             .as_ref()
             .ok_or_else(|| internal("a value is used after its last use"))
-    }
-}
-
-/// How values are named: `%v12`.
-struct Number(usize);
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "v{}", self.0)
     }
 }
 

@@ -1,0 +1,68 @@
+//! Rows that a loop keeps where nobody knows beforehand how many there will be.
+
+use cotangent_ir::{Dim, Element, Integral, Type};
+
+use super::value::{Array, Base, Val};
+use super::{Emitter, Lanes, Result, internal};
+
+/// Rows that a loop keeps, in memory that grows.
+pub(super) struct Growing {
+    /// Where in the arena its pointer stands.
+    at: usize,
+    /// A row.
+    row: Type,
+    len: usize,
+}
+
+impl Emitter<'_> {
+    pub(super) fn grown(&mut self, row: Type) -> Result<Growing> {
+        let len = self.known(row)?;
+        Ok(Growing { at: self.growing(), row, len })
+    }
+
+    /// Makes room for so many rows.
+    pub(super) fn grow(&mut self, stack: &Growing, rows: &str) {
+        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
+        let each = stack.len * stack.row.element().bytes();
+        let bytes = self.op(format_args!("mul i64 {rows}, {each}"));
+        let size = self.op(format_args!("getelementptr i8, ptr {place}, i64 8"));
+        let has = self.op(format_args!("load i64, ptr {size}"));
+        let short = self.op(format_args!("icmp ult i64 {has}, {bytes}"));
+        // Nothing in it can fail.
+        let _ = self.when(&short, |e| {
+            e.call("void", "cotangent_grow", &[("ptr", &place), ("i64", &bytes)]);
+            Ok(())
+        });
+    }
+
+    /// The rows as an array.
+    pub(super) fn grown_array(&mut self, stack: &Growing, rows: &str) -> Val {
+        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
+        let pointer = self.op(format_args!("load ptr, ptr {place}"));
+        let ty = stack.row.within(&[Dim::Any]);
+        Val::Array(Array {
+            rows: Some(rows.to_string()),
+            ..Array::new(Base::Pointer(pointer), ty, 0)
+        })
+    }
+
+    /// Writes a row.
+    pub(super) fn stack(
+        &mut self,
+        stack: &Growing,
+        row: &str,
+        val: &Val,
+        cx: &Lanes,
+    ) -> Result<()> {
+        let Val::Array(all) = self.grown_array(stack, "0") else {
+            return Err(internal("no stack"));
+        };
+        let first = self.op(format_args!("mul i64 {row}, {}", stack.len));
+        self.each(stack.len, |e, k| {
+            let at = e.integral(Integral::Add, &Val::One(first.clone()), k, Element::I64, cx);
+            let x = e.element_of(val, k, cx);
+            e.store(&all, &at, &x, cx);
+            Ok(())
+        })
+    }
+}

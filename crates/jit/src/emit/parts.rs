@@ -1,0 +1,143 @@
+//! Long programs in parts: functions of the text that are not too long, with values kept in the arena between them.
+
+use std::fmt::Write as _;
+
+use cotangent_ir::{Op, Type, Value};
+
+use super::value::{self, Array, Base, Val};
+use super::{Emitter, Frame, Lanes, PARAMS, Result, llvm_type};
+
+impl Emitter<'_> {
+    /// The function that runs the parts one after the other.
+    pub(super) fn whole(&self) -> String {
+        let mut text = format!("define i64 @run({PARAMS}) #0 {{\nentry:\n");
+        if let [_] = &self.done[..] {
+            let _ = writeln!(
+                text,
+                "  %s = tail call i64 @part0(ptr %args, ptr %arena)\n  ret i64 %s\n}}"
+            );
+            return text;
+        }
+        for k in 0..self.done.len() {
+            let _ = writeln!(text, "  %s{k} = call i64 @part{k}(ptr %args, ptr %arena)");
+            let _ = writeln!(text, "  %c{k} = icmp eq i64 %s{k}, 0");
+            let _ = writeln!(text, "  br i1 %c{k}, label %go{k}, label %stop{k}");
+            let _ = writeln!(text, "stop{k}:\n  ret i64 %s{k}\ngo{k}:");
+        }
+        text += "  ret i64 0\n}\n";
+        text
+    }
+
+    /// Ends a function: what it goes to when something is wrong.
+    pub(super) fn close(&mut self) {
+        self.line(format_args!("ret i64 0"));
+        let mut fails: Vec<(usize, String)> = self.fails.drain().collect();
+        fails.sort();
+        for (code, label) in fails {
+            self.label(&label);
+            self.line(format_args!("ret i64 {}", code + 1));
+        }
+        let text = std::mem::take(&mut self.text);
+        self.done.push(format!(
+            "define internal i64 @part{}({PARAMS}) #0 {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
+            self.done.len(),
+            text.entry,
+            text.code
+        ));
+    }
+
+    /// Ends a part of a long program: what the next parts need is kept in memory.
+    pub(super) fn cut(&mut self, frame: &mut Frame<'_>) {
+        let mut new: Vec<Value> = Vec::new();
+        for value in frame.f.values() {
+            if let Op::Param(k) = frame.f.op(value)
+                && frame.values[value.index()].is_some()
+            {
+                frame.values[value.index()] = Some(frame.origins[k as usize].clone());
+                continue;
+            }
+            match &frame.values[value.index()] {
+                Some(Val::One(text)) if !value::is_constant(text) => new.push(value),
+                Some(Val::Array(Array { base: Base::Pointer(_), .. })) => new.push(value),
+                _ => {}
+            }
+        }
+        let fresh = new.iter().filter(|v| !frame.kept.contains_key(v)).count();
+        let room = self.allocate(Type::I64, fresh.max(1), false, 1);
+        let mut at = match room.base {
+            Base::Arena(at) => at,
+            _ => 0,
+        };
+        for value in new {
+            let Some(val) = frame.values[value.index()].clone() else { continue };
+            let place = match frame.kept.get(&value) {
+                Some(place) => *place,
+                None => {
+                    let pointer = self.op(format_args!("getelementptr i8, ptr %arena, i64 {at}"));
+                    match &val {
+                        Val::Array(Array { base: Base::Pointer(text), .. }) => {
+                            self.line(format_args!("store ptr {text}, ptr {pointer}"));
+                        }
+                        Val::One(text) => {
+                            let ty = llvm_type(frame.f.ty(value).element(), 1);
+                            self.line(format_args!("store {ty} {text}, ptr {pointer}"));
+                        }
+                        _ => {}
+                    }
+                    frame.kept.insert(value, at);
+                    at += 8;
+                    at - 8
+                }
+            };
+            frame.values[value.index()] = Some(Val::Kept(place, Box::new(val)));
+        }
+        self.close();
+    }
+
+    /// Numbers among the results of a long program are written as soon as they are there.
+    pub(super) fn deliver(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        outs: &[Array],
+        cx: &Lanes,
+    ) -> Result<()> {
+        if !frame.f.ty(value).is_scalar() {
+            return Ok(());
+        }
+        if frame.result_of.is_empty() {
+            for (k, result) in frame.f.results().iter().enumerate() {
+                frame.result_of.entry(*result).or_default().push(k);
+            }
+        }
+        for k in frame.result_of.get(&value).cloned().unwrap_or_default() {
+            self.recall(frame, value);
+            let val = frame.get(value)?.clone();
+            self.store(&outs[k], &Val::int(0), &val, cx);
+        }
+        Ok(())
+    }
+
+    /// Operands that an earlier part has computed are read again.
+    pub(super) fn recall(&mut self, frame: &mut Frame<'_>, value: Value) {
+        if let Some(Val::Array(array)) = &frame.values[value.index()]
+            && frame.f.ty(value).is_scalar()
+        {
+            let array = array.clone();
+            frame.values[value.index()] = Some(self.load(&array, &Val::int(0), &Lanes::none()));
+            return;
+        }
+        let Some(Val::Kept(place, val)) = frame.values[value.index()].clone() else { return };
+        let pointer = self.op(format_args!("getelementptr i8, ptr %arena, i64 {place}"));
+        frame.values[value.index()] = Some(match *val {
+            Val::Array(array) => {
+                let text = self.op(format_args!("load ptr, ptr {pointer}"));
+                Val::Array(Array { base: Base::Pointer(text), ..array })
+            }
+            _ => {
+                let ty = llvm_type(frame.f.ty(value).element(), 1);
+                Val::One(self.op(format_args!("load {ty}, ptr {pointer}")))
+            }
+        });
+    }
+}

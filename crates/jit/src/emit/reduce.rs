@@ -1,0 +1,370 @@
+//! Reductions: the results of a body at all points put together.
+
+use cotangent_ir::{Dim, Element, Function, Integral, Op, Reducer, Type, Value};
+use cotangent_ops::{Comparison, Opcode};
+
+use super::classify::Class;
+use super::kernels::{Kernel, is_light};
+use super::value::{Array, Val, number, scalar_type, splat};
+use super::{Emitter, Failure, Frame, Lanes, Result, internal, llvm_type};
+
+impl Emitter<'_> {
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
+    pub(super) fn red(
+        &mut self,
+        frame: &mut Frame<'_>,
+        value: Value,
+        dims: &[Dim],
+        reducer: Reducer,
+        body: &Function,
+        operands: &[Value],
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        let mut kernel = self.kernel(frame, value, dims, body, operands, cx)?;
+        let captures = self.captured(frame, operands)?;
+        let ty = body.ty(body.results()[0]);
+        let element = ty.element();
+        if matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
+            kernel.lane = None;
+            return self.red_place(frame, &kernel, reducer, element, &captures, value, cx);
+        }
+        let class = self.result_classes(frame, value, body, &captures)[0];
+        if !ty.is_scalar() {
+            return self.red_arrays(frame, value, &kernel, reducer, ty, &captures, class, cx);
+        }
+        if kernel.points() == 0 {
+            return Ok(vec![Val::One(nothing(reducer, element))]);
+        }
+        let width = match kernel.lane {
+            Some((_, width)) => width,
+            None if class == Class::One => 1,
+            None => cx.width,
+        };
+        if let Some((lane, width)) = kernel.lane {
+            // A sum waits four cycles for the last one; what takes longer anyway does not notice (Ackley with two
+            // vectors a round: 1.3 times as long).
+            let most = match body.operations() {
+                ..=12 if is_light(body) => 4,
+                ..=40 if is_light(body) => 2,
+                _ => 1,
+            };
+            kernel.copies = most.min((kernel.sizes[lane] / width).max(1));
+        }
+        let one = neutral(reducer, element);
+        let slot_type = llvm_type(element, width);
+        let start = splat(&one, scalar_type(element), width);
+        let mut places = Vec::with_capacity(kernel.copies);
+        for _ in 0..kernel.copies {
+            let place = self.slot(&slot_type);
+            self.line(format_args!("store {slot_type} {start}, ptr {place}"));
+            places.push(place);
+        }
+        let neutral_val = Val::One(one);
+        self.nest(&kernel, cx, &mut |e, indices, cx| {
+            // Kernels inside count for themselves.
+            let copy = std::mem::replace(&mut e.copy, 0);
+            let results = e.at_point(&kernel, indices, &captures, cx)?;
+            let inner = Lanes { width, mask: None };
+            let mut x = results[0].clone();
+            // Lanes of the rest that do not count. Where lanes are around, all go on.
+            if kernel.lane.is_some()
+                && let Some(mask) = cx.mask.clone()
+            {
+                let select = [Val::Many(mask), x, neutral_val.clone()];
+                x = e.pointwise(
+                    Op::Select,
+                    &select,
+                    &[Element::Bool, element, element],
+                    element,
+                    cx,
+                )?;
+            }
+            let place = &places[copy];
+            let before = e.op(format_args!("load {slot_type}, ptr {place}"));
+            let before = if width == 1 { Val::One(before) } else { Val::Many(before) };
+            let after = e.reduce(reducer, &before, &x, element, &inner)?;
+            let after = e.many(&after, element, &inner);
+            e.line(format_args!("store {slot_type} {after}, ptr {place}"));
+            Ok(())
+        })?;
+        // Neighbours first, whatever the data.
+        let lanes = Lanes { width, mask: None };
+        let mut sums = Vec::with_capacity(places.len());
+        for place in &places {
+            let sum = self.op(format_args!("load {slot_type}, ptr {place}"));
+            sums.push(if width == 1 { Val::One(sum) } else { Val::Many(sum) });
+        }
+        while sums.len() > 1 {
+            let mut next = Vec::with_capacity(sums.len() / 2 + 1);
+            for pair in sums.chunks(2) {
+                next.push(match pair {
+                    [a, b] => self.reduce(reducer, a, b, element, &lanes)?,
+                    _ => pair[0].clone(),
+                });
+            }
+            sums = next;
+        }
+        let all = self.many(&sums[0], element, &lanes);
+        if kernel.lane.is_none() {
+            return Ok(vec![if width == 1 { Val::One(all) } else { Val::Many(all) }]);
+        }
+        Ok(vec![Val::One(self.across(reducer, all, element, width)?)])
+    }
+
+    /// A vector put together to one number: halves with halves, in the same order whatever the data.
+    pub(super) fn across(
+        &mut self,
+        reducer: Reducer,
+        mut all: String,
+        element: Element,
+        mut width: usize,
+    ) -> Result<String> {
+        while width > 1 {
+            let half = width / 2;
+            let ty = llvm_type(element, width);
+            let pick = |from: usize| -> String {
+                let all: Vec<String> = (from..from + half).map(|k| format!("i32 {k}")).collect();
+                all.join(", ")
+            };
+            let (low, high) = (pick(0), pick(half));
+            let mut parts = Vec::new();
+            for lanes in [low, high] {
+                let x = self.op(format_args!(
+                    "shufflevector {ty} {all}, {ty} poison, <{half} x i32> <{lanes}>"
+                ));
+                parts.push(match half {
+                    1 => {
+                        let one = llvm_type(element, 1);
+                        Val::One(self.op(format_args!("extractelement <1 x {one}> {x}, i64 0")))
+                    }
+                    _ => Val::Many(x),
+                });
+            }
+            let cx = Lanes { width: half, mask: None };
+            let both = self.reduce(reducer, &parts[0], &parts[1], element, &cx)?;
+            all = self.many(&both, element, &cx);
+            width = half;
+        }
+        Ok(all)
+    }
+
+    fn reduce(
+        &mut self,
+        reducer: Reducer,
+        x: &Val,
+        y: &Val,
+        element: Element,
+        cx: &Lanes,
+    ) -> Result<Val> {
+        if element.is_integer() {
+            let integral = match reducer {
+                Reducer::Product => Integral::Mul,
+                Reducer::Max => Integral::Max,
+                Reducer::Min => Integral::Min,
+                _ => Integral::Add,
+            };
+            return Ok(self.integral(integral, x, y, element, cx));
+        }
+        let code = match reducer {
+            Reducer::Product => Opcode::Mul,
+            Reducer::Max => Opcode::Max,
+            Reducer::Min => Opcode::Min,
+            _ => Opcode::Add,
+        };
+        let op = Op::Elementary(code, 0);
+        self.pointwise(op, &[x.clone(), y.clone()], &[element, element], element, cx)
+    }
+
+    /// Where the largest or smallest is: one point after the other.
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
+    fn red_place(
+        &mut self,
+        frame: &Frame<'_>,
+        kernel: &Kernel<'_>,
+        reducer: Reducer,
+        element: Element,
+        captures: &[Val],
+        value: Value,
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        if kernel.points() == 0 {
+            let what = format!("`red {}` of no point", reducer.name());
+            let failure = Failure::Other { function: frame.f.name().to_string(), what };
+            self.require(&Val::One("false".into()), true, failure, cx);
+            return Ok(vec![Val::int(0)]);
+        }
+        let class = self.result_classes(frame, value, kernel.body, captures)[0];
+        let width = if class == Class::One { 1 } else { cx.width };
+        let (ty, it) = (llvm_type(element, width), llvm_type(Element::I64, width));
+        let (best, place) = (self.slot(&ty), self.slot(&it));
+        let zero = if element.is_float() { number(0.0, element) } else { "0".to_string() };
+        let zero = splat(&zero, scalar_type(element), width);
+        let none = splat("0", "i64", width);
+        self.line(format_args!("store {ty} {zero}, ptr {best}"));
+        self.line(format_args!("store {it} {none}, ptr {place}"));
+        let comparison =
+            if reducer == Reducer::ArgMax { Comparison::Greater } else { Comparison::Less };
+        self.nest(kernel, cx, &mut |e, indices, cx| {
+            let results = e.at_point(kernel, indices, captures, cx)?;
+            let point = e.point(kernel, indices, cx);
+            let inner = Lanes { width, mask: None };
+            let one = |text: String| if width == 1 { Val::One(text) } else { Val::Many(text) };
+            let x = results[0].clone();
+            let before = one(e.op(format_args!("load {ty}, ptr {best}")));
+            let at = one(e.op(format_args!("load {it}, ptr {place}")));
+            let op = Op::Compare(comparison);
+            let better = e.pointwise(
+                op,
+                &[x.clone(), before.clone()],
+                &[element, element],
+                Element::Bool,
+                &inner,
+            )?;
+            // The first is taken as it is.
+            let equal = Op::Compare(Comparison::Equal);
+            let integers = [Element::I64, Element::I64];
+            let first = match point.known() {
+                Some(c) => Val::One((c == 0).to_string()),
+                None => e.pointwise(
+                    equal,
+                    &[point.clone(), Val::int(0)],
+                    &integers,
+                    Element::Bool,
+                    &inner,
+                )?,
+            };
+            let takes = e.pointwise(
+                Op::Or,
+                &[better, first],
+                &[Element::Bool, Element::Bool],
+                Element::Bool,
+                &inner,
+            )?;
+            let from = [Element::Bool, element, element];
+            let after =
+                e.pointwise(Op::Select, &[takes.clone(), x, before], &from, element, &inner)?;
+            let from = [Element::Bool, Element::I64, Element::I64];
+            let where_ =
+                e.pointwise(Op::Select, &[takes, point, at], &from, Element::I64, &inner)?;
+            let (after, where_) =
+                (e.many(&after, element, &inner), e.many(&where_, Element::I64, &inner));
+            e.line(format_args!("store {ty} {after}, ptr {best}"));
+            e.line(format_args!("store {it} {where_}, ptr {place}"));
+            Ok(())
+        })?;
+        let at = self.op(format_args!("load {it}, ptr {place}"));
+        Ok(vec![if width == 1 { Val::One(at) } else { Val::Many(at) }])
+    }
+
+    /// Arrays put together element by element.
+    #[allow(clippy::too_many_arguments, reason = "what a kernel is made of")]
+    fn red_arrays(
+        &mut self,
+        frame: &Frame<'_>,
+        value: Value,
+        kernel: &Kernel<'_>,
+        reducer: Reducer,
+        ty: Type,
+        captures: &[Val],
+        class: Class,
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        let (len, element) = (self.known(ty)?, ty.element());
+        let part = frame.parts_of(value, 1)[0];
+        let varies = cx.width > 1 && class != Class::One;
+        let out = match part {
+            Some(part) => self.allocate_for(frame, part, (ty, len), cx, varies),
+            None => self.allocate(ty, len, varies, cx.width),
+        };
+        let start = match kernel.points() {
+            0 => nothing(reducer, element),
+            _ => neutral(reducer, element),
+        };
+        let open = Lanes { mask: None, ..cx.clone() };
+        let sums = match kernel.lane {
+            Some((_, width)) => self.allocate(ty, len, true, width),
+            None => out.clone(),
+        };
+        let inner = match kernel.lane {
+            Some((_, width)) => Lanes { width, mask: None },
+            None => open,
+        };
+        self.fill(&sums, &Val::One(start), &inner)?;
+        self.nest(kernel, cx, &mut |e, indices, cx| {
+            let results = e.at_point(kernel, indices, captures, cx)?;
+            let Val::Array(array) = results[0].clone() else {
+                return Err(internal("a sum of no arrays"));
+            };
+            let step = if kernel.lane.is_some() { cx.clone() } else { inner.clone() };
+            e.each(len, |e, k| {
+                let before = e.load(&sums, k, &Lanes { mask: None, ..step.clone() });
+                let x = e.load(&array, k, &step);
+                let after = e.reduce(reducer, &before, &x, element, &step)?;
+                e.store(&sums, k, &after, &step);
+                Ok(())
+            })?;
+            results.into_iter().for_each(|val| e.release(val));
+            Ok(())
+        })?;
+        if let Some((_, width)) = kernel.lane {
+            self.gathered(&sums, &out, reducer, width, None)?;
+            self.release(Val::Array(sums));
+        }
+        Ok(vec![Val::Array(out)])
+    }
+
+    /// What each lane has, put together into an array that all share; with what is there already, if it is to be.
+    pub(super) fn gathered(
+        &mut self,
+        own: &Array,
+        out: &Array,
+        reducer: Reducer,
+        width: usize,
+        onto: Option<&Array>,
+    ) -> Result<()> {
+        let element = own.element();
+        let lanes = Lanes { width, mask: None };
+        let none = Lanes::none();
+        self.each(own.len, |e, k| {
+            let Val::Many(all) = e.load(own, k, &lanes) else { return Err(internal("no lanes")) };
+            let mut x = Val::One(e.across(reducer, all, element, width)?);
+            if let Some(onto) = onto {
+                let before = e.load(onto, k, &none);
+                x = e.reduce(reducer, &before, &x, element, &none)?;
+            }
+            e.store(out, k, &x, &none);
+            Ok(())
+        })
+    }
+}
+
+/// What changes nothing: a negative zero, since a sum of one number is that number to the bit.
+pub(super) fn neutral(reducer: Reducer, element: Element) -> String {
+    match (element.is_float(), reducer) {
+        (true, Reducer::Sum) => number(-0.0, element),
+        (true, Reducer::Product) => number(1.0, element),
+        // The other of a NaN is taken.
+        (true, _) => number(f64::NAN, element),
+        (false, Reducer::Product) => "1".to_string(),
+        (false, Reducer::Max | Reducer::Min) => nothing(reducer, element),
+        (false, _) => "0".to_string(),
+    }
+}
+
+/// What comes of no point at all.
+fn nothing(reducer: Reducer, element: Element) -> String {
+    let (lowest, highest) = match element {
+        Element::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    };
+    match (element.is_float(), reducer) {
+        (true, Reducer::Sum) => number(0.0, element),
+        (true, Reducer::Product) => number(1.0, element),
+        (true, Reducer::Max | Reducer::ArgMax) => number(f64::NEG_INFINITY, element),
+        (true, _) => number(f64::INFINITY, element),
+        (false, Reducer::Product) => "1".to_string(),
+        (false, Reducer::Max) => lowest.to_string(),
+        (false, Reducer::Min) => highest.to_string(),
+        (false, _) => "0".to_string(),
+    }
+}
