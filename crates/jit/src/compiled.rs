@@ -1,5 +1,6 @@
 //! A program as machine code, ready to run.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cotangent_ir::{Element, Function, Type};
@@ -7,7 +8,7 @@ use cotangent_ir::{Element, Function, Type};
 use crate::emit::{Failure, emit};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
-use crate::{JitError, Options, RunError, runtime};
+use crate::{JitError, Options, RunError, cache, runtime};
 
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Compiled {
     /// How many numbers each parameter and each result is.
     sizes: (Vec<usize>, Vec<usize>),
     lens: (usize, usize),
-    code: Loaded,
+    code: Arc<Loaded>,
     run: unsafe extern "C" fn(*const *mut u8, *mut u8) -> u64,
     arena: usize,
     stacks: Vec<usize>,
@@ -95,8 +96,7 @@ impl Compiled {
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
         let emitted = emit(f, options, llvm.vector_bytes())?;
-        let object = llvm.compile(&emitted.text, Output::Object)?;
-        let code = Loaded::new(&object, runtime::address)?;
+        let code = cache::loaded(llvm, &emitted.text)?;
         let run = code
             .symbol("run")
             .ok_or_else(|| JitError::Object { why: "it has no function".into() })?;

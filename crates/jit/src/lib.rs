@@ -4,6 +4,7 @@
 //! opened at run time: that of the Rust toolchain or the system's. Nothing is linked, and nothing has to be installed to
 //! build this crate.
 
+mod cache;
 mod compiled;
 mod emit;
 mod error;
@@ -12,6 +13,7 @@ mod load;
 mod options;
 mod runtime;
 
+pub use cache::CACHE_VARIABLE;
 pub use compiled::{Compiled, Workspace};
 pub use error::{JitError, RunError};
 pub use llvm::{Llvm, Output, VARIABLE};
