@@ -313,11 +313,37 @@ impl<'o> Emitter<'o> {
         let classes = self.result_classes(frame, value, body, &captures);
         let parts = frame.parts_of(value, body.results().len());
         let mut outs: Vec<Option<Array>> = Vec::new();
+        let mut taken: Vec<usize> = Vec::new();
         for ((result, part), class) in body.results().iter().zip(&parts).zip(&classes) {
             let ty = body.ty(*result).within(dims);
             let len = self.known(ty)?;
             let varies = cx.width > 1 && *class != Class::One;
-            outs.push(part.map(|part| self.allocate_for(frame, part, (ty, len), cx, varies)));
+            let Some(part) = *part else {
+                outs.push(None);
+                continue;
+            };
+            // In place of an array that is read at the same points only, and never again.
+            let here = (0..operands.len()).find_map(|k| match &captures[k] {
+                Val::Array(array)
+                    if !taken.contains(&k)
+                        && array.ty == ty
+                        && array.varies == varies
+                        && Self::dies(frame, operands[k], value)
+                        && self.is_alone(array)
+                        && is_read_at_points(body, dims.len() + k, dims.len()) =>
+                {
+                    Some((k, array.clone()))
+                }
+                _ => None,
+            });
+            outs.push(Some(match here {
+                Some((k, array)) => {
+                    taken.push(k);
+                    self.retain(&Val::Array(array.clone()));
+                    array
+                }
+                None => self.allocate_for(frame, part, (ty, len), cx, varies),
+            }));
         }
         self.nest(&kernel, cx, &mut |e, indices, cx| {
             let results = e.at_point(&kernel, indices, &captures, cx)?;
@@ -325,16 +351,7 @@ impl<'o> Emitter<'o> {
             for (result, out) in results.iter().zip(&outs) {
                 let Some(out) = out else { continue };
                 match result {
-                    Val::Array(array) => {
-                        let row = Val::int(array.len as i64);
-                        let row = e.integral(Integral::Mul, &point, &row, Element::I64, cx);
-                        e.each(array.len, |e, k| {
-                            let x = e.load(array, k, cx);
-                            let at = e.integral(Integral::Add, &row, k, Element::I64, cx);
-                            e.store(out, &at, &x, cx);
-                            Ok(())
-                        })?;
-                    }
+                    Val::Array(array) => e.store_row(array, out, &point, cx)?,
                     Val::Target(_) => return Err(internal("a target in a table")),
                     x => e.store(out, &point, x, cx),
                 }
@@ -360,6 +377,18 @@ fn is_kernel(f: &Function, value: Value) -> bool {
         f.structure(value),
         Some(Structure::Tab { .. } | Structure::Red { .. } | Structure::Acc { .. })
     )
+}
+
+/// Whether a parameter of a body is read at the point itself and used for nothing else.
+pub(super) fn is_read_at_points(body: &Function, param: usize, indices: usize) -> bool {
+    let is = |v: Value, k: usize| body.op(v) == Op::Param(k as u32);
+    body.values().filter(|v| body.operands(*v).any(|o| is(o, param))).all(|v| {
+        let mut operands = body.operands(v);
+        body.op(v) == Op::Load
+            && operands.len() == indices + 1
+            && operands.next().is_some_and(|array| is(array, param))
+            && operands.enumerate().all(|(k, index)| is(index, k))
+    }) && !body.results().iter().any(|v| is(*v, param))
 }
 
 /// Whether a body is arithmetic of scalars alone.

@@ -478,6 +478,21 @@ fn destinations(f: &Function, outs: &[Array]) -> FxHashMap<Value, Array> {
                     Some(Structure::For { carries, .. }) if (k as usize) < *carries => {
                         (f.operand(whole, 1 + k as usize), whole)
                     }
+                    Some(Structure::Tab { dims, body }) if body.results().len() == 1 => {
+                        let read = |j: &usize| {
+                            f.ty(f.operand(whole, *j)) == f.ty(value)
+                                && last[f.operand(whole, *j).index()] == Some(whole)
+                                && !matches!(
+                                    f.op(f.operand(whole, *j)),
+                                    Op::Param(_) | Op::Table(_)
+                                )
+                                && kernels::is_read_at_points(body, dims.len() + j, dims.len())
+                        };
+                        match (0..f.operands(whole).len()).find(read) {
+                            Some(j) => (f.operand(whole, j), whole),
+                            None => continue,
+                        }
+                    }
                     _ => continue,
                 }
             }
