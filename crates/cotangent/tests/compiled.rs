@@ -128,6 +128,25 @@ fn branches_are_recorded_where_they_go() {
     assert_eq!(compiled.recordings(), 3);
 }
 
+#[test]
+fn where_a_branch_turns_something_comes_out() {
+    // The last digits of the functions decide, and machine code has its own.
+    let f = function!(|x: &[S]| -> S {
+        let y = (x[0] * x[1]).exp().ln().sin();
+        if y > x[2] { y * x[0] } else { y + x[0] }
+    });
+    let compiled = compile_at(f, &[1.0, 1.0, 0.0]).unwrap();
+    for k in 0..300 {
+        let (a, b) = (0.3 + 0.01 * f64::from(k), 1.1 - 0.003 * f64::from(k));
+        let turn = (a * b).exp().ln().sin();
+        for turn in [turn.next_down(), turn, turn.next_up()] {
+            let found = compiled.gradient(&[a, b, turn]).unwrap();
+            assert!(found.iter().all(|g| g.is_finite()));
+        }
+    }
+    assert_eq!(compiled.recordings(), 2);
+}
+
 fn evaluate_one<F: Differentiable<Input = cotangent::Many, Output = cotangent::One>>(
     f: &F,
     x: &[f64],

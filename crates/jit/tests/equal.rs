@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cotangent_ir::{Dim, Function, Op, Reducer, Structure, parse_all};
+use cotangent_ir::{Dim, Element, Function, Op, Reducer, Structure, Type, parse_all};
 use cotangent_jit::{Compiled, JitError, Llvm, Options};
+use cotangent_numbers::Plain;
 use cotangent_optimize::simplify;
 use cotangent_testkit::programs;
 use cotangent_transform::{gradient, has_derivatives, hessian, linearize, lower, reverse};
@@ -46,11 +47,21 @@ fn functions(f: &Function) -> bool {
     })
 }
 
-fn singles(f: &Function) -> bool {
-    let own = f.values().any(|v| {
-        f.ty(v) != cotangent_ir::Type::PARTS && f.ty(v).element() == cotangent_ir::Element::F32
-    });
-    own || f.values().any(|v| f.structure(v).is_some_and(|s| s.bodies().any(|body| singles(body))))
+/// Whether there are numbers of one of the two kinds.
+fn has(f: &Function, element: Element) -> bool {
+    let own = f.values().any(|v| f.ty(v) != Type::PARTS && f.ty(v).element() == element);
+    own || f
+        .values()
+        .any(|v| f.structure(v).is_some_and(|s| s.bodies().any(|body| has(body, element))))
+}
+
+/// A run of the interpreter: on singles, if the program is of those.
+fn interpreted(f: &Function, x: &[f64], singles: bool) -> Result<Vec<f64>, cotangent_ir::RunError> {
+    if !singles {
+        return f.run(x);
+    }
+    let x: Vec<Plain<f32>> = x.iter().map(|x| Plain(*x as f32)).collect();
+    Ok(f.run(&x)?.into_iter().map(|y| f64::from(y.0)).collect())
 }
 
 #[derive(Default)]
@@ -62,9 +73,12 @@ struct Tally {
 /// Compares a program with itself as machine code.
 #[track_caller]
 fn check(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
-    if singles(f) {
+    let singles = has(f, Element::F32);
+    // The interpreter has one kind of number at a time.
+    if singles && has(f, Element::F64) {
         return;
     }
+    let tolerance = if singles { 1e-3 } else { 1e-5 };
     for options in [Options::default().exact(), Options { scalar: true, contract: false }] {
         let compiled = match Compiled::new(f, &options) {
             Ok(compiled) => compiled,
@@ -80,11 +94,11 @@ fn check(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
         let mut workspace = compiled.workspace();
         // Twice: what a run leaves behind changes nothing.
         for _ in 0..2 {
-            match (f.run(x), compiled.run(x, &mut workspace)) {
+            match (interpreted(f, x, singles), compiled.run(x, &mut workspace)) {
                 (Ok(a), Ok(b)) => {
                     assert_eq!(a.len(), b.len(), "{what}");
                     for (k, (a, b)) in a.iter().zip(&b).enumerate() {
-                        let close = (a - b).abs() <= 1e-5 * (1.0 + a.abs().max(b.abs()));
+                        let close = (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()));
                         let same = a.to_bits() == b.to_bits()
                             || (a.is_nan() && b.is_nan())
                             || *a == 0.0 && *b == 0.0
@@ -233,6 +247,28 @@ fn programs_in_files() {
     }
     println!("{} programs are the same; left out: {:#?}", tally.same, tally.left);
     assert!(tally.same > 600, "{}", tally.same);
+}
+
+/// The same programs in singles: their text says so.
+#[test]
+fn programs_of_singles() {
+    if !llvm() {
+        return;
+    }
+    let mut tally = Tally::default();
+    for seed in 0..200 {
+        let f = programs::random(seed, &programs::Options { unknown: false, ..Default::default() });
+        let text = f.to_string().replace("f64", "f32");
+        // Constants of the text are of the kind that is asked for.
+        let Ok(f) = cotangent_ir::parse(&text) else { continue };
+        if f.verify().is_err() || has(&f, Element::F64) {
+            continue;
+        }
+        let x: Vec<f64> =
+            programs::arguments(&f, seed).into_iter().map(|x| f64::from(x as f32)).collect();
+        check(&format!("seed {seed} in singles"), &f, &x, &mut tally);
+    }
+    assert!(tally.same > 100, "{}", tally.same);
 }
 
 #[test]

@@ -85,6 +85,12 @@ const PART: usize = 400;
 
 const PARAMS: &str = "ptr noalias %args, ptr noalias align 64 %arena";
 
+/// The most elements of an array, as in the interpreter.
+const ENTRIES: usize = 1 << 28;
+
+/// The most bytes of memory that is planned.
+const ARENA: usize = 1 << 37;
+
 /// A status is returned by every function; 0 is fine. More rounds than this is no end.
 pub(super) const ROUNDS: i64 = 100_000_000;
 
@@ -153,6 +159,13 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         table_names: FxHashMap::default(),
     };
     e.function(f)?;
+    if e.arena.size() > ARENA {
+        return Err(JitError::Unsupported(format!(
+            "@{}, which takes {} bytes",
+            f.name(),
+            e.arena.size()
+        )));
+    }
     let width = vector_bytes * 8;
     let mut text = String::new();
     let _ = writeln!(text, "{}", e.tables);
@@ -403,10 +416,10 @@ impl Emitter<'_> {
 
     /// How many elements a type has.
     pub(super) fn known(&self, ty: Type) -> Result<usize> {
-        let len = ty.len().filter(|len| *len < 1 << 40);
+        let len = ty.len().filter(|len| *len <= ENTRIES);
         len.ok_or_else(|| {
             JitError::Unsupported(format!(
-                "an array of type {ty}, whose size is not known before it runs"
+                "an array of type {ty}, whose size is not known before it runs or too large"
             ))
         })
     }
