@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cotangent_ir::{Element, Function, Type};
+use cotangent_ir::{Element, Function, RunError, Type};
 
 use crate::emit::{Failure, emit};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
-use crate::{JitError, Options, RunError, cache, runtime};
+use crate::{JitError, Options, cache, runtime};
 
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub struct Workspace {
     inputs: Vec<Vec<Line>>,
     outputs: Vec<Vec<Line>>,
     pointers: Vec<Pointer>,
+    /// Arguments and results, where they are given in several lists and taken in one.
+    lists: (Vec<f64>, Vec<f64>),
 }
 
 /// A cache line: arrays begin at whole ones.
@@ -180,6 +182,7 @@ impl Compiled {
             inputs: rooms(&self.params),
             outputs: rooms(&self.results),
             pointers: Vec::with_capacity(self.params.len() + self.results.len()),
+            lists: Default::default(),
         }
     }
 
@@ -208,81 +211,121 @@ impl Compiled {
         results: &mut [f64],
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
+        self.run_slices(&[x], &mut [results], workspace)
+    }
+
+    /// [`run_into`](Compiled::run_into) with arguments and results that stand in several lists: each list has some
+    /// arguments (or results) whole, one behind the other.
+    ///
+    /// # Errors
+    /// As [`run_into`](Compiled::run_into); an argument or result that is cut in two.
+    pub fn run_slices(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
+        let status = self.status(x, results, workspace)?;
+        self.outcome(status)
+    }
+
+    /// [`run_slices`](Compiled::run_slices), but whether all guards hold is an answer and no error.
+    ///
+    /// # Errors
+    /// All other errors of [`run_slices`](Compiled::run_slices).
+    pub fn run_guarded(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<bool, RunError> {
+        let status = self.status(x, results, workspace)?;
+        match self.failure(status) {
+            Some(Failure::Guard { .. }) => Ok(false),
+            _ => self.outcome(status).map(|()| true),
+        }
+    }
+
+    /// A run, and what the code says at its end: nought, or which failure.
+    fn status(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
         let (takes, gives) = self.lens();
-        for (expected, found) in [(takes, x.len()), (gives, results.len())] {
+        let given = x.iter().map(|x| x.len()).sum();
+        let asked = results.iter().map(|y| y.len()).sum();
+        for (expected, found) in [(takes, given), (gives, asked)] {
             if expected != found {
                 return Err(RunError::Arguments { function: self.name.clone(), expected, found });
             }
         }
-        if !self.plain {
-            return self.run_converted(x, results, workspace);
+        if let ([x], [results]) = (x, &mut *results) {
+            if !self.plain {
+                return self.run_converted(x, results, workspace);
+            }
+            if self.packed {
+                workspace.pointers.clear();
+                workspace.pointers.push(Pointer(x.as_ptr().cast_mut().cast()));
+                workspace.pointers.push(Pointer(results.as_mut_ptr().cast()));
+                return Ok(self.go(workspace));
+            }
+        } else if !self.plain || self.packed {
+            return self.run_together(x, results, workspace);
         }
         workspace.pointers.clear();
-        if self.packed {
-            workspace.pointers.push(Pointer(x.as_ptr().cast_mut().cast()));
-            workspace.pointers.push(Pointer(results.as_mut_ptr().cast()));
-        } else {
-            let mut rest = x;
-            for len in &self.sizes.0 {
-                let (own, after) = rest.split_at(*len);
-                workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
-                rest = after;
-            }
-            let mut rest = results;
-            for len in &self.sizes.1 {
-                let (own, after) = rest.split_at_mut(*len);
-                workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
-                rest = after;
-            }
-        }
-        self.go(workspace)
-    }
-
-    /// The results for arguments that stand each in a list of its own; all must be doubles.
-    ///
-    /// # Errors
-    /// As [`run_into`](Compiled::run_into); also if something else than doubles is asked for.
-    pub fn call(
-        &self,
-        inputs: &[&[f64]],
-        outputs: &mut [&mut [f64]],
-        workspace: &mut Workspace,
-    ) -> Result<(), RunError> {
-        let wrong = |expected: usize, found: usize| RunError::Arguments {
-            function: self.name.clone(),
-            expected,
-            found,
+        let cut = |what: &str| RunError::Value {
+            function: format!("@{}", self.name),
+            what: format!("{what} is cut in two; give it whole"),
         };
-        if inputs.len() != self.params.len() {
-            return Err(wrong(self.params.len(), inputs.len()));
-        }
-        if outputs.len() != self.results.len() {
-            return Err(wrong(self.results.len(), outputs.len()));
-        }
-        let sizes = inputs.iter().map(|x| x.len()).chain(outputs.iter().map(|y| y.len()));
-        for (expected, found) in self.sizes.0.iter().chain(&self.sizes.1).zip(sizes) {
-            if *expected != found {
-                return Err(wrong(*expected, found));
+        let mut lists = x.iter();
+        let mut rest: &[f64] = &[];
+        for len in &self.sizes.0 {
+            if rest.is_empty() && *len > 0 {
+                rest = lists.find(|list| !list.is_empty()).copied().unwrap_or_default();
             }
+            let (own, after) = rest.split_at_checked(*len).ok_or_else(|| cut("an argument"))?;
+            workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
+            rest = after;
         }
-        if !self.plain || self.packed {
-            let mut all = vec![0.0; self.lens().1];
-            self.run_into(&inputs.concat(), &mut all, workspace)?;
-            let mut rest = &all[..];
-            for output in outputs {
-                let (own, after) = rest.split_at(output.len());
-                output.copy_from_slice(own);
-                rest = after;
+        let mut lists = results.iter_mut();
+        let mut rest: &mut [f64] = &mut [];
+        for len in &self.sizes.1 {
+            if rest.is_empty() && *len > 0 {
+                rest =
+                    lists.find(|list| !list.is_empty()).map(|list| &mut **list).unwrap_or_default();
             }
-            return Ok(());
+            let (own, after) = rest.split_at_mut_checked(*len).ok_or_else(|| cut("a result"))?;
+            workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
+            rest = after;
         }
-        workspace.pointers.clear();
-        workspace.pointers.extend(inputs.iter().map(|x| Pointer(x.as_ptr().cast_mut().cast())));
-        workspace.pointers.extend(outputs.iter_mut().map(|y| Pointer(y.as_mut_ptr().cast())));
-        self.go(workspace)
+        Ok(self.go(workspace))
     }
 
-    fn go(&self, workspace: &mut Workspace) -> Result<(), RunError> {
+    /// A run through lists of the workspace, for what takes all arguments in one.
+    fn run_together(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        let (mut all, mut found) = std::mem::take(&mut workspace.lists);
+        all.clear();
+        x.iter().for_each(|x| all.extend_from_slice(x));
+        found.resize(self.lens.1, 0.0);
+        let outcome = self.status(&[&all], &mut [&mut found], workspace);
+        let mut rest = &found[..];
+        for to in results {
+            let (own, after) = rest.split_at(to.len());
+            to.copy_from_slice(own);
+            rest = after;
+        }
+        workspace.lists = (all, found);
+        outcome
+    }
+
+    fn go(&self, workspace: &mut Workspace) -> u64 {
         if workspace.program != self.number {
             // It was made for another program.
             workspace.free();
@@ -294,8 +337,7 @@ impl Compiled {
         // SAFETY: the code takes one pointer for each parameter and result (or one to all of either), to as many elements as their
         // types say, which the callers have checked; it reads parameters, writes to results and the arena only, within their
         // sizes: indices that are not known to be inside are checked.
-        let status = unsafe { (self.run)(pointers.cast(), arena.cast()) };
-        self.outcome(status)
+        unsafe { (self.run)(pointers.cast(), arena.cast()) }
     }
 
     /// A run with other things than doubles.
@@ -304,7 +346,7 @@ impl Compiled {
         x: &[f64],
         results: &mut [f64],
         workspace: &mut Workspace,
-    ) -> Result<(), RunError> {
+    ) -> Result<u64, RunError> {
         if workspace.inputs.len() != self.params.len()
             || workspace.outputs.len() != self.results.len()
         {
@@ -342,7 +384,7 @@ impl Compiled {
                 .chain(outputs.iter_mut())
                 .map(|room| Pointer(room.as_mut_ptr().cast())),
         );
-        self.go(workspace)?;
+        let status = self.go(workspace);
         let mut rest = results;
         for (ty, room) in self.results.iter().zip(&mut workspace.outputs) {
             let (own, after) = rest.split_at_mut(ty.len().unwrap_or(0));
@@ -352,18 +394,24 @@ impl Compiled {
                 *to = number(from, element);
             }
         }
-        Ok(())
+        Ok(status)
+    }
+
+    fn failure(&self, status: u64) -> Option<&Failure> {
+        self.failures.get(usize::try_from(status.checked_sub(1)?).ok()?)
     }
 
     fn outcome(&self, status: u64) -> Result<(), RunError> {
-        let Some(k) = status.checked_sub(1) else { return Ok(()) };
+        if status == 0 {
+            return Ok(());
+        }
         let place = |function: &str| match function.is_empty() {
             true => "a body".to_string(),
             false => format!("@{function}"),
         };
         let value =
             |function: &str, what: String| RunError::Value { function: place(function), what };
-        Err(match self.failures.get(k as usize) {
+        Err(match self.failure(status) {
             Some(Failure::Guard { function, guard }) => {
                 RunError::Guard { function: function.clone(), guard: *guard }
             }

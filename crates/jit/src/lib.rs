@@ -15,6 +15,6 @@ mod runtime;
 
 pub use cache::CACHE_VARIABLE;
 pub use compiled::{Compiled, Workspace};
-pub use error::{JitError, RunError};
+pub use error::JitError;
 pub use llvm::{Llvm, Output, VARIABLE};
 pub use options::Options;

@@ -131,20 +131,8 @@ impl<'o> Emitter<'o> {
                     };
                 }
                 Op::Elementary(code, _) => {
-                    let heavy = !matches!(
-                        code,
-                        Opcode::Add
-                            | Opcode::Sub
-                            | Opcode::Mul
-                            | Opcode::Neg
-                            | Opcode::Abs
-                            | Opcode::Max
-                            | Opcode::Min
-                            | Opcode::StrongMul
-                            | Opcode::MulAdd
-                    );
                     let len = body.ty(value).len().unwrap_or(1) as f64;
-                    cost += len * if heavy { 12.0 } else { 1.0 };
+                    cost += len * if is_cheap(code) { 1.0 } else { 12.0 };
                 }
                 Op::Structure(_) => {
                     let Some(structure) = body.structure(value) else { continue };
@@ -395,25 +383,28 @@ pub(super) fn is_read_at_points(body: &Function, param: usize, indices: usize) -
 pub(super) fn is_light(body: &Function) -> bool {
     let light = |v: Value| match body.op(v) {
         Op::Elementary(code, _) => {
-            body.ty(v).is_scalar()
-                && matches!(
-                    code,
-                    Opcode::Add
-                        | Opcode::Sub
-                        | Opcode::Mul
-                        | Opcode::Neg
-                        | Opcode::Abs
-                        | Opcode::StrongMul
-                        | Opcode::MulAdd
-                        | Opcode::Max
-                        | Opcode::Min
-                        | Opcode::Powi
-                )
+            body.ty(v).is_scalar() && (is_cheap(code) || code == Opcode::Powi)
         }
         Op::Structure(_) => false,
         _ => true,
     };
     body.values().all(light)
+}
+
+/// Whether an operation is an instruction or two.
+fn is_cheap(code: Opcode) -> bool {
+    matches!(
+        code,
+        Opcode::Add
+            | Opcode::Sub
+            | Opcode::Mul
+            | Opcode::Neg
+            | Opcode::Abs
+            | Opcode::Max
+            | Opcode::Min
+            | Opcode::StrongMul
+            | Opcode::MulAdd
+    )
 }
 
 /// Whether something in a body is done for one point at a time only.
