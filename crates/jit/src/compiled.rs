@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cotangent_ir::{Element, Function, RunError, Type};
 
-use crate::emit::{Failure, emit};
+use crate::blocks::blocked;
+use crate::emit::{Emitted, Failure, emit};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
 use crate::{JitError, Options, cache, runtime};
@@ -97,7 +98,7 @@ impl Compiled {
     /// # Errors
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
-        let emitted = emit(f, options, llvm.vector_bytes())?;
+        let emitted = emitted(llvm, f, options)?;
         let code = cache::loaded(llvm, &emitted.text)?;
         let run = code
             .symbol("run")
@@ -145,7 +146,7 @@ impl Compiled {
         output: Option<Output>,
     ) -> Result<String, JitError> {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
-        let emitted = emit(f, options, llvm.vector_bytes())?;
+        let emitted = emitted(llvm, f, options)?;
         match output {
             None => Ok(emitted.text),
             Some(output) => {
@@ -429,6 +430,11 @@ impl Compiled {
             None => value(&self.name, format!("status {status}")),
         })
     }
+}
+
+fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
+    let blocked = options.parallel.map(|least| blocked(f, least as f64));
+    emit(blocked.as_ref().unwrap_or(f), options, llvm.vector_bytes())
 }
 
 fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {

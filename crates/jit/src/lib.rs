@@ -4,6 +4,7 @@
 //! opened at run time: that of the Rust toolchain or the system's. Nothing is linked, and nothing has to be installed to
 //! build this crate.
 
+mod blocks;
 mod cache;
 mod compiled;
 mod emit;

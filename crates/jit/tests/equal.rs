@@ -78,7 +78,10 @@ fn check(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
         return;
     }
     let tolerance = if singles { 1e-4 } else { 1e-9 };
-    for options in [Options::default().exact(), Options { scalar: true, contract: false }] {
+    // Every other program on threads, however small it is.
+    let parallel = tally.same.is_multiple_of(4).then_some(1);
+    let vectors = Options { parallel, ..Options::default().exact() };
+    for options in [vectors, Options { scalar: true, contract: false, parallel: None }] {
         let compiled = match Compiled::new(f, &options) {
             Ok(compiled) => compiled,
             Err(JitError::Unsupported(why)) => {

@@ -17,6 +17,7 @@ mod memory;
 mod parts;
 mod reduce;
 mod scalar;
+mod tasks;
 mod text;
 mod value;
 
@@ -104,6 +105,12 @@ pub(super) struct Emitter<'o> {
     text: Text,
     next: usize,
     arena: Arena,
+    /// Functions that threads run.
+    tasks: Vec<String>,
+    /// Where in the arena the memory of tasks is noted.
+    pool: Option<usize>,
+    /// How many kernels are around.
+    nested: usize,
     stacks: Vec<usize>,
     failures: Vec<Failure>,
     /// Which of several accumulators a step of a loop adds to.
@@ -147,6 +154,9 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         text: Text::default(),
         next: 0,
         arena: Arena::default(),
+        tasks: Vec::new(),
+        pool: None,
+        nested: 0,
         stacks: Vec::new(),
         failures: Vec::new(),
         copy: 0,
@@ -169,7 +179,7 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     let width = vector_bytes * 8;
     let mut text = String::new();
     let _ = writeln!(text, "{}", e.tables);
-    for part in &e.done {
+    for part in e.tasks.iter().chain(&e.done) {
         text += part;
     }
     text += &e.whole();
@@ -193,7 +203,7 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     Ok(Emitted {
         text,
         arena: e.arena.size(),
-        stacks: e.stacks,
+        stacks: e.stacks.into_iter().chain(e.pool).collect(),
         packed: e.packed,
         failures: e.failures,
     })
