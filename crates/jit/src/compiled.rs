@@ -406,35 +406,22 @@ impl Compiled {
         if status == 0 {
             return Ok(());
         }
-        let place = |function: &str| match function.is_empty() {
-            true => "a body".to_string(),
-            false => format!("@{function}"),
-        };
-        let value =
-            |function: &str, what: String| RunError::Value { function: place(function), what };
         Err(match self.failure(status) {
             Some(Failure::Guard { function, guard }) => {
                 RunError::Guard { function: function.clone(), guard: *guard }
             }
-            Some(Failure::Index { function, dimension, ty }) => {
-                value(function, format!("an index is out of range: dimension {dimension} of {ty}"))
-            }
-            Some(Failure::Endless { function }) => value(
-                function,
-                format!(
-                    "a `while` was left after {} rounds; does it end at all?",
-                    crate::emit::ROUNDS
-                ),
-            ),
-            Some(Failure::Other { function, what }) => value(function, what.clone()),
-            None => value(&self.name, format!("status {status}")),
+            Some(failure) => RunError::Value { function: failure.place(), what: failure.what() },
+            None => RunError::Value {
+                function: format!("@{}", self.name),
+                what: format!("status {status}"),
+            },
         })
     }
 }
 
 fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
     let blocked = options.parallel.map(|least| blocked(f, least as f64));
-    emit(blocked.as_ref().unwrap_or(f), options, llvm.vector_bytes())
+    emit(blocked.as_ref().unwrap_or(f), options, llvm.cpu.vector_bytes)
 }
 
 fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {

@@ -7,15 +7,19 @@
 mod blocks;
 mod cache;
 mod compiled;
+mod cpu;
 mod emit;
 mod error;
 mod llvm;
 mod load;
+mod object;
 mod options;
 mod runtime;
 
 pub use cache::CACHE_VARIABLE;
 pub use compiled::{Compiled, Workspace};
+pub use cpu::Cpu;
 pub use error::JitError;
 pub use llvm::{Llvm, Output, VARIABLE};
+pub use object::Object;
 pub use options::Options;

@@ -85,7 +85,7 @@ fn tables_within_a_loop() {
     }
     let n = 150;
     let f = trace_arrays("f", &[&[n]], |x| {
-        let y = fori(4usize, x[0].clone(), |_, y| {
+        let y = fori(4usize, x[0], |_, y| {
             let mean = sum_over(0..n, |i| y.at(i)) / n as f64;
             map_over(0..n, |i| y.at(i) - (y.at(i) - mean).tanh() * 0.1)
         });

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Makes the programs of an evaluation, of one shape.
 type Prepare = Box<dyn Fn() -> Result<Vec<Compiled>, String>>;
 /// Runs them once.
-type Run = Box<dyn Fn(&[Compiled], &mut Vec<f64>) -> Result<(), String>>;
+type Run = Box<dyn Fn(&[Compiled], &mut Vec<f64>) -> Result<(), String> + Send + Sync>;
 /// The numbers that come out as JSON.
 type Answer = Box<dyn Fn(&[f64]) -> Value>;
 

@@ -109,6 +109,14 @@ impl Compiled {
         }
     }
 
+    /// The program that computes something, as it was first recorded.
+    pub(super) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
+        match self.recording(0) {
+            Some(recording) => recording.derived(kind),
+            None => Err(Error::Compiled("there is no recording".to_string())),
+        }
+    }
+
     fn recording(&self, k: usize) -> Option<Arc<Recording>> {
         self.recordings.read().unwrap_or_else(PoisonError::into_inner).get(k).cloned()
     }

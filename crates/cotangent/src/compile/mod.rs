@@ -3,7 +3,9 @@
 //! A function is recorded once, simplified, differentiated as a program, simplified again, and compiled; each derivative when it is
 //! first asked for. Without an LLVM the programs are interpreted: same answers, more time.
 
+mod bindings;
 mod compiled;
+mod library;
 mod many;
 mod recording;
 
@@ -11,6 +13,7 @@ use cotangent_ir as ir;
 use cotangent_jit::Llvm;
 
 pub use compiled::Compiled;
+pub use library::Library;
 
 use crate::{Arity, Context, Differentiable, Error};
 

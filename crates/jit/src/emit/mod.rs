@@ -61,6 +61,42 @@ pub(crate) enum Failure {
     Other { function: String, what: String },
 }
 
+impl Failure {
+    /// Where it happens.
+    pub(crate) fn place(&self) -> String {
+        let (Failure::Index { function, .. }
+        | Failure::Guard { function, .. }
+        | Failure::Endless { function }
+        | Failure::Other { function, .. }) = self;
+        match function.is_empty() {
+            true => "a body".to_string(),
+            false => format!("@{function}"),
+        }
+    }
+
+    /// What happens.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Failure::Index { dimension, ty, .. } => {
+                format!("an index is out of range: dimension {dimension} of {ty}")
+            }
+            Failure::Guard { guard, .. } => {
+                format!("guard {guard} comes out otherwise than where the function was recorded")
+            }
+            Failure::Endless { .. } => {
+                format!("a `while` was left after {ROUNDS} rounds; does it end at all?")
+            }
+            Failure::Other { what, .. } => what.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place(), self.what())
+    }
+}
+
 type Result<T> = std::result::Result<T, JitError>;
 
 /// The lanes that text is written for.
