@@ -209,6 +209,7 @@ impl Library {
     }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn failed(why: impl ToString) -> Error {
     Error::Compiled(why.to_string())
 }
