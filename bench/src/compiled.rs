@@ -246,12 +246,17 @@ fn long_traces(bench: &mut Bench) {
     if !bench.wants(CASE) {
         return;
     }
+    // As it is without further ado: on all threads.
+    let pool = rayon::ThreadPoolBuilder::new().build().expect("there are threads");
     let mut first = None;
     for n in [1_000, 10_000] {
         bench.working_on(&format!("{CASE} {n}"));
         let f = rosenbrock_flat(n);
         let operations = f.operations();
-        let made = bench.time(|| Compiled::new(&f, &Options::default()).expect("it compiles"));
+        let alone = bench.time(|| Compiled::new(&f, &Options::default()).expect("it compiles"));
+        let made = bench
+            .time(|| pool.install(|| Compiled::new(&f, &Options::default()).expect("it compiles")));
+        bench.record(SUITE, CASE, operations, "s", made / 1e9, alone / 1e9, "one thread", None);
         let target = (operations > 50_000).then_some(1.0);
         bench.record(SUITE, CASE, operations, "s", made / 1e9, 1.0, "limit", target);
         let each = made / operations as f64;

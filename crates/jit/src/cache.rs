@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::llvm::{Llvm, Output};
@@ -30,12 +31,12 @@ fn hash(what: &impl Hash) -> u128 {
     half(1) << 64 | half(2)
 }
 
-/// Machine code of a text: found or made.
-pub(crate) fn loaded(llvm: &Llvm, text: &str) -> Result<Arc<Loaded>, JitError> {
+/// Machine code of some modules, which call each other: found or made.
+pub(crate) fn loaded(llvm: &Llvm, modules: &[String]) -> Result<Arc<Loaded>, JitError> {
     static KNOWN: OnceLock<Mutex<FxHashMap<u128, Weak<Loaded>>>> = OnceLock::new();
     let known = KNOWN.get_or_init(Mutex::default);
     let about = (env!("CARGO_PKG_VERSION"), llvm.version, &llvm.path, &llvm.cpu);
-    let key = hash(&(about, text));
+    let key = hash(&(&about, modules));
     let found =
         known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).and_then(Weak::upgrade);
     if let Some(code) = found {
@@ -43,17 +44,26 @@ pub(crate) fn loaded(llvm: &Llvm, text: &str) -> Result<Arc<Loaded>, JitError> {
     }
     let folder =
         std::env::var_os(CACHE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    let stored = folder.as_deref().and_then(|folder| read(folder, key));
+    let keys: Vec<u128> = modules.iter().map(|text| hash(&(&about, text))).collect();
+    let stored: Option<Vec<Vec<u8>>> =
+        folder.as_deref().and_then(|folder| keys.iter().map(|key| read(folder, *key)).collect());
     // What cannot be loaded is made anew.
-    let code = match stored.and_then(|object| Loaded::new(&object, runtime::address).ok()) {
+    let code = match stored.and_then(|objects| Loaded::new(&objects, runtime::address).ok()) {
         Some(code) => Arc::new(code),
         None => {
-            let object = llvm.compile(text, Output::Object)?;
+            let object = |text: &String| llvm.compile(text, Output::Object);
+            let made: Result<Vec<Vec<u8>>, JitError> = match modules {
+                [one] => object(one).map(|object| vec![object]),
+                all => all.par_iter().map(object).collect(),
+            };
+            let objects = made?;
             if let Some(folder) = &folder {
-                // A folder that cannot be written to costs time, not the answer.
-                let _ = write(folder, key, &object);
+                for (key, object) in keys.iter().zip(&objects) {
+                    // A folder that cannot be written to costs time, not the answer.
+                    let _ = write(folder, *key, object);
+                }
             }
-            Arc::new(Loaded::new(&object, runtime::address)?)
+            Arc::new(Loaded::new(&objects, runtime::address)?)
         }
     };
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,10 +124,12 @@ mod tests {
     #[test]
     fn equal_texts_are_compiled_once() {
         let Ok(llvm) = Llvm::get() else { return };
-        let text = "define i64 @run(ptr %args, ptr %arena) { ret i64 0 }";
-        let (a, b) = (loaded(llvm, text).unwrap(), loaded(llvm, text).unwrap());
+        let text = |status: u32| {
+            [format!("define i64 @run(ptr %args, ptr %arena) {{ ret i64 {status} }}")]
+        };
+        let (a, b) = (loaded(llvm, &text(0)).unwrap(), loaded(llvm, &text(0)).unwrap());
         assert!(Arc::ptr_eq(&a, &b));
-        let other = loaded(llvm, "define i64 @run(ptr %args, ptr %arena) { ret i64 1 }").unwrap();
+        let other = loaded(llvm, &text(1)).unwrap();
         assert!(!Arc::ptr_eq(&a, &other));
     }
 }

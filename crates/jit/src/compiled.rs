@@ -99,7 +99,7 @@ impl Compiled {
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
         let emitted = emitted(llvm, f, options)?;
-        let code = cache::loaded(llvm, &emitted.text)?;
+        let code = cache::loaded(llvm, &emitted.modules)?;
         let run = code
             .symbol("run")
             .ok_or_else(|| JitError::Object { why: "it has no function".into() })?;
@@ -148,10 +148,13 @@ impl Compiled {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
         let emitted = emitted(llvm, f, options)?;
         match output {
-            None => Ok(emitted.text),
+            None => Ok(emitted.modules.join("\n")),
             Some(output) => {
-                let bytes = llvm.compile(&emitted.text, output)?;
-                Ok(String::from_utf8_lossy(&bytes).into_owned())
+                let mut all = String::new();
+                for module in &emitted.modules {
+                    all += &String::from_utf8_lossy(&llvm.compile(module, output)?);
+                }
+                Ok(all)
             }
         }
     }
@@ -421,7 +424,7 @@ impl Compiled {
 
 fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
     let blocked = options.parallel.map(|least| blocked(f, least as f64));
-    emit(blocked.as_ref().unwrap_or(f), options, llvm.cpu.vector_bytes)
+    emit(blocked.as_ref().unwrap_or(f), options, llvm.cpu.vector_bytes, false)
 }
 
 fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {

@@ -29,11 +29,68 @@ const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 const STUB: usize = JUMP.len() + 8;
 
 impl Loaded {
-    /// Lays out an object; `outside` gives the addresses of functions that it does not have itself.
+    /// Lays out objects, which may call each other; `outside` gives the addresses of functions that none of them has.
     pub(crate) fn new(
-        bytes: &[u8],
+        objects: &[Vec<u8>],
         outside: impl Fn(&str) -> Option<usize>,
     ) -> Result<Loaded, JitError> {
+        let mut files = Vec::with_capacity(objects.len());
+        let mut size = 0;
+        for bytes in objects {
+            files.push(Placed::new(bytes, &mut size)?);
+        }
+        let mut symbols = FxHashMap::default();
+        for file in &files {
+            file.symbols(&mut symbols)?;
+        }
+        // Behind them: jumps to functions outside, eight bytes of address each for those that want the address.
+        let mut stubs: FxHashMap<String, usize> = FxHashMap::default();
+        size = size.next_multiple_of(16);
+        for symbol in files.iter().flat_map(|f| f.file.symbols().filter(ObjectSymbol::is_undefined))
+        {
+            let name = symbol.name().map_err(|e| fault(e.to_string()))?;
+            if !name.is_empty() && !symbols.contains_key(name) && !stubs.contains_key(name) {
+                stubs.insert(name.to_string(), size);
+                size += STUB.next_multiple_of(16);
+            }
+        }
+        let mut memory = MmapMut::map_anon(size.max(1)).map_err(|e| fault(e.to_string()))?;
+        for (name, place) in &stubs {
+            let address = outside(name)
+                .ok_or_else(|| fault(format!("it calls {name}, which is not there")))?;
+            memory[*place..*place + JUMP.len()].copy_from_slice(&JUMP);
+            memory[*place + JUMP.len()..*place + STUB]
+                .copy_from_slice(&(address as u64).to_le_bytes());
+        }
+        for file in &files {
+            file.copy(&mut memory)?;
+            file.relocate(&mut memory, &symbols, &stubs)?;
+        }
+        let memory = memory.make_exec().map_err(|e| fault(e.to_string()))?;
+        Ok(Loaded { memory, symbols })
+    }
+
+    /// The address of a function.
+    pub(crate) fn symbol(&self, name: &str) -> Option<*const u8> {
+        let place = *self.symbols.get(name)?;
+        self.memory.get(place..).map(<[u8]>::as_ptr)
+    }
+
+    /// Bytes of code and constants.
+    pub(crate) fn len(&self) -> usize {
+        self.memory.len()
+    }
+}
+
+/// An object, and where its sections go.
+struct Placed<'b> {
+    file: ElfFile64<'b, Endianness>,
+    places: FxHashMap<usize, usize>,
+}
+
+impl<'b> Placed<'b> {
+    /// Gives the sections of an object places from `size` on.
+    fn new(bytes: &'b [u8], size: &mut usize) -> Result<Placed<'b>, JitError> {
         let file: ElfFile64<'_, Endianness> =
             ElfFile64::parse(bytes).map_err(|e| fault(e.to_string()))?;
         let header = file.elf_header();
@@ -41,9 +98,7 @@ impl Loaded {
         if header.e_machine(endian) != elf::EM_X86_64 || header.e_type(endian) != elf::ET_REL {
             return Err(fault("it is no object for x86-64"));
         }
-        // Where sections go.
         let mut places: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut size = 0usize;
         for section in file.sections() {
             let kept = matches!(
                 section.kind(),
@@ -61,39 +116,48 @@ impl Loaded {
                 continue;
             }
             let align = (section.align() as usize).max(1);
-            size = size.next_multiple_of(align);
-            places.insert(section.index().0, size);
+            *size = size.next_multiple_of(align);
+            places.insert(section.index().0, *size);
             let len =
                 usize::try_from(section.size()).map_err(|_| fault("a section is too large"))?;
-            size = size.checked_add(len).ok_or_else(|| fault("it is too large"))?;
+            *size = size.checked_add(len).ok_or_else(|| fault("it is too large"))?;
         }
-        // Behind them: jumps to functions outside, eight bytes of address each for those that want the address.
-        let mut stubs: FxHashMap<String, usize> = FxHashMap::default();
-        size = size.next_multiple_of(16);
-        for symbol in file.symbols().filter(ObjectSymbol::is_undefined) {
-            let name = symbol.name().map_err(|e| fault(e.to_string()))?;
-            if !name.is_empty() && !stubs.contains_key(name) {
-                stubs.insert(name.to_string(), size);
-                size += STUB.next_multiple_of(16);
+        Ok(Placed { file, places })
+    }
+
+    /// Adds the functions that others may call.
+    fn symbols(&self, known: &mut FxHashMap<String, usize>) -> Result<(), JitError> {
+        for symbol in self.file.symbols().filter(ObjectSymbol::is_global) {
+            if let (SymbolSection::Section(section), Ok(name)) = (symbol.section(), symbol.name())
+                && let Some(place) = self.places.get(&section.0)
+                && known.insert(name.to_string(), place + symbol.address() as usize).is_some()
+            {
+                return Err(fault(format!("{name} is there twice")));
             }
         }
-        let mut memory = MmapMut::map_anon(size.max(1)).map_err(|e| fault(e.to_string()))?;
-        let base = memory.as_ptr() as usize;
-        for section in file.sections() {
-            if let Some(place) = places.get(&section.index().0) {
+        Ok(())
+    }
+
+    fn copy(&self, memory: &mut [u8]) -> Result<(), JitError> {
+        for section in self.file.sections() {
+            if let Some(place) = self.places.get(&section.index().0) {
                 let data = section.data().map_err(|e| fault(e.to_string()))?;
                 memory[*place..*place + data.len()].copy_from_slice(data);
             }
         }
-        for (name, place) in &stubs {
-            let address = outside(name)
-                .ok_or_else(|| fault(format!("it calls {name}, which is not there")))?;
-            memory[*place..*place + JUMP.len()].copy_from_slice(&JUMP);
-            memory[*place + JUMP.len()..*place + STUB]
-                .copy_from_slice(&(address as u64).to_le_bytes());
-        }
-        let relocations = file.sections().filter_map(|s| Some((*places.get(&s.index().0)?, s)));
-        for (place, section) in relocations {
+        Ok(())
+    }
+
+    fn relocate(
+        &self,
+        memory: &mut [u8],
+        symbols: &FxHashMap<String, usize>,
+        stubs: &FxHashMap<String, usize>,
+    ) -> Result<(), JitError> {
+        let base = memory.as_ptr() as usize;
+        let sections = self.file.sections();
+        let kept = sections.filter_map(|s| Some((*self.places.get(&s.index().0)?, s)));
+        for (place, section) in kept {
             for (offset, relocation) in section.relocations() {
                 let at = place + offset as usize;
                 let object::RelocationFlags::Elf { r_type } = relocation.flags() else {
@@ -102,18 +166,23 @@ impl Loaded {
                 let RelocationTarget::Symbol(index) = relocation.target() else {
                     return Err(fault("a relocation without a symbol"));
                 };
-                let symbol = file.symbol_by_index(index).map_err(|e| fault(e.to_string()))?;
+                let symbol = self.file.symbol_by_index(index).map_err(|e| fault(e.to_string()))?;
                 let name = symbol.name().unwrap_or_default();
                 let (target, outer) = match symbol.section() {
                     SymbolSection::Section(section) => {
-                        let place = places
+                        let place = self
+                            .places
                             .get(&section.0)
                             .ok_or_else(|| fault("a symbol in no section that is kept"))?;
                         (place + symbol.address() as usize, false)
                     }
-                    _ => {
-                        (*stubs.get(name).ok_or_else(|| fault(format!("{name} is nowhere")))?, true)
-                    }
+                    _ => match symbols.get(name) {
+                        Some(place) => (*place, false),
+                        None => {
+                            let stub = stubs.get(name);
+                            (*stub.ok_or_else(|| fault(format!("{name} is nowhere")))?, true)
+                        }
+                    },
                 };
                 let from_here = |target: usize| -> Result<[u8; 4], JitError> {
                     let distance = target as i64 + relocation.addend() - at as i64;
@@ -147,26 +216,6 @@ impl Loaded {
                     .copy_from_slice(&write);
             }
         }
-        let mut symbols = FxHashMap::default();
-        for symbol in file.symbols().filter(ObjectSymbol::is_global) {
-            if let (SymbolSection::Section(section), Ok(name)) = (symbol.section(), symbol.name())
-                && let Some(place) = places.get(&section.0)
-            {
-                symbols.insert(name.to_string(), place + symbol.address() as usize);
-            }
-        }
-        let memory = memory.make_exec().map_err(|e| fault(e.to_string()))?;
-        Ok(Loaded { memory, symbols })
-    }
-
-    /// The address of a function.
-    pub(crate) fn symbol(&self, name: &str) -> Option<*const u8> {
-        let place = *self.symbols.get(name)?;
-        self.memory.get(place..).map(<[u8]>::as_ptr)
-    }
-
-    /// Bytes of code and constants.
-    pub(crate) fn len(&self) -> usize {
-        self.memory.len()
+        Ok(())
     }
 }

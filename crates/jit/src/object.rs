@@ -66,7 +66,7 @@ impl Object {
         check_name(name)?;
         // Threads are cotangent's.
         let options = Options { parallel: None, ..options.clone() };
-        let emitted = emit(f, &options, cpu.vector_bytes)?;
+        let emitted = emit(f, &options, cpu.vector_bytes, true)?;
         if !emitted.stacks.is_empty() {
             let what =
                 format!("@{} ahead of time: a loop in it keeps as much as it needs", f.name());
@@ -76,7 +76,8 @@ impl Object {
             true => 2,
             false => f.params().len() + f.results().len(),
         };
-        let text = emitted.text.replacen("define i64 @run(", "define internal i64 @run(", 1);
+        let text = emitted.modules.concat();
+        let text = text.replacen("define i64 @run(", "define internal i64 @run(", 1);
         let text = text + &wrapper(name, count);
         let bytes = llvm.compile_for(cpu, &text, Output::Object)?;
         for missing in outside(&bytes)? {

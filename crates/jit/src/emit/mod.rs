@@ -22,7 +22,6 @@ mod text;
 mod value;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use cotangent_ir::ranges::{Range, range};
 use cotangent_ir::{Element, Function, Op, Structure, Type, Value};
@@ -37,7 +36,8 @@ use value::{Array, Base, Val};
 /// The text of a program, and what is needed to run it.
 #[derive(Debug)]
 pub(crate) struct Emitted {
-    pub(crate) text: String,
+    /// In modules that are compiled one beside the other; the last has the function `run`.
+    pub(crate) modules: Vec<String>,
     /// Bytes of scratch memory.
     pub(crate) arena: usize,
     /// Where in the arena memory that grows is noted.
@@ -180,8 +180,13 @@ struct Frame<'f> {
     dests: FxHashMap<Value, Array>,
 }
 
-/// Writes a function whose dimensions are all known.
-pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Result<Emitted> {
+/// Writes a function whose dimensions are all known; all in one module, if it is to be together.
+pub(crate) fn emit(
+    f: &Function,
+    options: &Options,
+    vector_bytes: usize,
+    together: bool,
+) -> Result<Emitted> {
     let mut e = Emitter {
         options,
         done: Vec::new(),
@@ -212,32 +217,8 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
             e.arena.size()
         )));
     }
-    let width = vector_bytes * 8;
-    let mut text = String::new();
-    let _ = writeln!(text, "{}", e.tables);
-    for part in e.tasks.iter().chain(&e.done) {
-        text += part;
-    }
-    text += &e.whole();
-    for function in e.functions.values() {
-        let _ = writeln!(text, "{function}");
-    }
-    for declaration in e.declared.values() {
-        let _ = writeln!(text, "{declaration}");
-    }
-    let inline = if e.calls <= INLINED { "alwaysinline" } else { "noinline" };
-    let _ = writeln!(
-        text,
-        "attributes #1 = {{ nounwind {inline} \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \
-         \"prefer-vector-width\"=\"{width}\" }}\n!0 = !{{!\"branch_weights\", i32 1, i32 10000}}"
-    );
-    let _ = writeln!(
-        text,
-        "attributes #0 = {{ nounwind \"no-builtins\" \"min-legal-vector-width\"=\"{width}\" \
-         \"prefer-vector-width\"=\"{width}\" }}"
-    );
     Ok(Emitted {
-        text,
+        modules: if together { vec![e.one_module()] } else { e.modules() },
         arena: e.arena.size(),
         stacks: e.stacks.into_iter().chain(e.pool).collect(),
         packed: e.packed,

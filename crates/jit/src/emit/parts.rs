@@ -5,9 +5,66 @@ use std::fmt::Write as _;
 use cotangent_ir::{Op, Type, Value};
 
 use super::value::{self, Array, Base, Val};
-use super::{Emitter, Frame, Lanes, PARAMS, Result, llvm_type};
+use super::{Emitter, Frame, INLINED, Lanes, PARAMS, Result, llvm_type};
+
+/// How many parts are compiled together.
+const TOGETHER: usize = 2;
 
 impl Emitter<'_> {
+    /// The text in modules: one, or some parts in each if there are many.
+    pub(super) fn modules(&self) -> Vec<String> {
+        // What parts share stands in one module with them: threads' functions and tables.
+        if self.done.len() <= TOGETHER || !self.tasks.is_empty() || !self.tables.is_empty() {
+            return vec![self.one_module()];
+        }
+        let mut modules = Vec::with_capacity(self.done.len() / TOGETHER + 2);
+        let mut all = String::new();
+        for (k, parts) in self.done.chunks(TOGETHER).enumerate() {
+            modules.push(self.module(
+                &parts.concat().replace("define internal i64 @part", "define hidden i64 @part"),
+            ));
+            for part in k * TOGETHER..k * TOGETHER + parts.len() {
+                let _ = writeln!(all, "declare hidden i64 @part{part}(ptr, ptr)");
+            }
+        }
+        modules.push(self.module(&(all + &self.whole())));
+        modules
+    }
+
+    /// The text in one module.
+    pub(super) fn one_module(&self) -> String {
+        let own: String = self.tasks.iter().chain(&self.done).map(String::as_str).collect();
+        self.module(&(own + &self.whole()))
+    }
+
+    /// Functions with all that they call.
+    fn module(&self, own: &str) -> String {
+        let width = self.vector_bytes * 8;
+        let mut text = format!("{}\n{own}", self.tables);
+        let mut open: Vec<&String> = self.functions.keys().collect();
+        // Functions call functions: until nobody calls another one.
+        loop {
+            let called = |name: &&String| text.contains(&format!("@{name}("));
+            let (found, rest): (Vec<&String>, Vec<&String>) = open.into_iter().partition(called);
+            open = rest;
+            if found.is_empty() {
+                break;
+            }
+            for name in found {
+                let _ = writeln!(text, "{}", self.functions[name]);
+            }
+        }
+        for declaration in self.declared.values() {
+            let _ = writeln!(text, "{declaration}");
+        }
+        let inline = if self.calls <= INLINED { "alwaysinline" } else { "noinline" };
+        let vectors =
+            format!("\"min-legal-vector-width\"=\"{width}\" \"prefer-vector-width\"=\"{width}\"");
+        let _ = writeln!(text, "attributes #1 = {{ nounwind {inline} \"no-builtins\" {vectors} }}");
+        let _ = writeln!(text, "attributes #0 = {{ nounwind \"no-builtins\" {vectors} }}");
+        text + "!0 = !{!\"branch_weights\", i32 1, i32 10000}\n"
+    }
+
     /// The function that runs the parts one after the other.
     pub(super) fn whole(&self) -> String {
         let mut text = format!("define i64 @run({PARAMS}) #0 {{\nentry:\n");

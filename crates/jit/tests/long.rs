@@ -1,0 +1,36 @@
+//! Long programs are compiled in modules, on several threads.
+
+use cotangent_ir::trace;
+use cotangent_jit::{Compiled, Llvm, Options};
+use cotangent_transform::gradient;
+
+#[test]
+fn a_long_program_is_what_the_interpreter_says() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let n = 800;
+    let f = trace("f", n, |x| {
+        let mut s = x[0].sin();
+        for k in 1..x.len() {
+            let (d, e) = (x[k] - x[k - 1] * x[k - 1], x[k].exp());
+            s = s + d * d * 100.0 + e * s * 1e-4;
+        }
+        vec![s]
+    });
+    let g = gradient(&f.unwrap()).unwrap();
+    let options = Options::default().exact();
+    // Parts call functions of the table, and `run` calls the parts: all in modules of their own.
+    let text = Compiled::text(&g, &options, None).unwrap();
+    assert!(text.contains("declare hidden i64 @part9("));
+    let x: Vec<f64> = (0..n).map(|k| 0.4 + 0.3 * (k as f64).sin()).collect();
+    let expected = g.run(&x).unwrap();
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let compiled = pool.install(|| Compiled::new(&g, &options)).unwrap();
+        let found = compiled.run(&x, &mut compiled.workspace()).unwrap();
+        for (a, b) in found.iter().zip(&expected) {
+            assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{a} and {b}");
+        }
+    }
+}
