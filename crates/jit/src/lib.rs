@@ -14,12 +14,14 @@ mod llvm;
 mod load;
 mod object;
 mod options;
+mod run;
 mod runtime;
 
 pub use cache::CACHE_VARIABLE;
-pub use compiled::{Compiled, Workspace};
+pub use compiled::Compiled;
 pub use cpu::Cpu;
 pub use error::JitError;
 pub use llvm::{Llvm, Output, VARIABLE};
 pub use object::Object;
 pub use options::Options;
+pub use run::{Number, Workspace};

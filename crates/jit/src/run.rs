@@ -1,0 +1,348 @@
+//! Running a program: its arguments, its memory, its results.
+
+use cotangent_ir::{Element, RunError, Type};
+
+use crate::emit::Failure;
+use crate::{Compiled, runtime};
+
+/// A number that lists of arguments are made of: a double or a single.
+pub trait Number: Copy + Into<f64> + sealed::Sealed {
+    /// Its kind.
+    const ELEMENT: Element;
+
+    /// The nearest to a double.
+    fn nearest(x: f64) -> Self;
+}
+
+impl Number for f64 {
+    const ELEMENT: Element = Element::F64;
+
+    fn nearest(x: f64) -> f64 {
+        x
+    }
+}
+
+impl Number for f32 {
+    const ELEMENT: Element = Element::F32;
+
+    fn nearest(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+mod sealed {
+    /// Machine code is handed pointers to these: nobody else may say what is there.
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
+/// Memory for a run, used again by the next one.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// The program that it was made for.
+    program: u64,
+    arena: Vec<Line>,
+    /// Where in the arena memory that grows is noted.
+    stacks: Vec<usize>,
+    /// Arguments and results that are converted.
+    inputs: Vec<Line>,
+    outputs: Vec<Line>,
+    pointers: Vec<Pointer>,
+}
+
+/// A cache line: arrays begin at whole ones.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// A pointer to an argument. It is written before each run and means nothing in between.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+struct Pointer(*mut u8);
+
+// SAFETY: pointers are written anew before each run by the thread that runs.
+unsafe impl Send for Pointer {}
+// SAFETY: as above; nothing reads them through a shared reference.
+unsafe impl Sync for Pointer {}
+
+impl Workspace {
+    /// Gives back memory that has grown.
+    fn free(&mut self) {
+        for at in &self.stacks {
+            let place = self.arena.as_mut_ptr().cast::<u8>();
+            // SAFETY: machine code notes its memory at this place of the arena, and nothing else is ever written there.
+            unsafe { (*place.add(*at).cast::<runtime::Grown>()).free() };
+        }
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+fn lines(bytes: usize) -> Vec<Line> {
+    vec![Line([0; 64]); bytes.div_ceil(64).max(1)]
+}
+
+impl Compiled {
+    /// Memory for runs.
+    pub fn workspace(&self) -> Workspace {
+        Workspace {
+            program: self.number,
+            arena: lines(self.arena),
+            stacks: self.stacks.clone(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            pointers: Vec::with_capacity(self.params.len() + self.results.len()),
+        }
+    }
+
+    /// The results at a point: arrays as the numbers they are made of, row by row, integers and truth values as numbers.
+    ///
+    /// # Errors
+    /// Another number of arguments, an index outside an array, a guard that fails.
+    pub fn run(&self, x: &[f64], workspace: &mut Workspace) -> Result<Vec<f64>, RunError> {
+        let mut all = vec![0.0; self.lens().1];
+        self.run_into(x, &mut all, workspace)?;
+        Ok(all)
+    }
+
+    /// [`run`](Compiled::run) into a list of as many numbers as there are results.
+    ///
+    /// # Errors
+    /// As [`run`](Compiled::run), and another number of results.
+    pub fn run_into<T: Number>(
+        &self,
+        x: &[T],
+        results: &mut [T],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
+        self.run_slices(&[x], &mut [results], workspace)
+    }
+
+    /// [`run_into`](Compiled::run_into) with arguments and results that stand in several lists: each list has some
+    /// arguments (or results) whole, one behind the other. Nothing is copied or converted if all are of the kind that is given.
+    ///
+    /// # Errors
+    /// As [`run_into`](Compiled::run_into); an argument or result that is cut in two.
+    pub fn run_slices<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
+        let status = self.status(x, results, workspace)?;
+        self.outcome(status)
+    }
+
+    /// [`run_slices`](Compiled::run_slices), but whether all guards hold is an answer and no error.
+    ///
+    /// # Errors
+    /// All other errors of [`run_slices`](Compiled::run_slices).
+    pub fn run_guarded<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<bool, RunError> {
+        let status = self.status(x, results, workspace)?;
+        match self.failure(status) {
+            Some(Failure::Guard { .. }) => Ok(false),
+            _ => self.outcome(status).map(|()| true),
+        }
+    }
+
+    /// A run, and what the code says at its end: nought, or which failure.
+    fn status<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        let (takes, gives) = self.lens;
+        let given = x.iter().map(|x| x.len()).sum();
+        let asked = results.iter().map(|y| y.len()).sum();
+        for (expected, found) in [(takes, given), (gives, asked)] {
+            if expected != found {
+                return Err(RunError::Arguments { function: self.name.clone(), expected, found });
+            }
+        }
+        if self.element != Some(T::ELEMENT) {
+            return self.run_converted(x, results, workspace);
+        }
+        workspace.pointers.clear();
+        let ([x], [results]) = (x, &mut *results) else {
+            return match self.packed {
+                true => self.run_converted(x, results, workspace),
+                false => self.run_apart(x, results, workspace),
+            };
+        };
+        let (x, results) = (x.as_ptr().cast_mut(), results.as_mut_ptr());
+        if self.packed {
+            workspace.pointers.extend([Pointer(x.cast()), Pointer(results.cast())]);
+        } else {
+            let (takes, gives) = &self.offsets;
+            let at = |start: *mut T, k: &usize| Pointer(start.wrapping_add(*k).cast());
+            workspace.pointers.extend(takes.iter().map(|k| at(x, k)));
+            workspace.pointers.extend(gives.iter().map(|k| at(results, k)));
+        }
+        Ok(self.go(workspace))
+    }
+
+    /// A run on several lists as they are.
+    fn run_apart<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        let cut = |what: &str| RunError::Value {
+            function: format!("@{}", self.name),
+            what: format!("{what} is cut in two; give it whole"),
+        };
+        let mut lists = x.iter();
+        let mut rest: &[T] = &[];
+        for len in &self.sizes.0 {
+            if rest.is_empty() && *len > 0 {
+                rest = lists.find(|list| !list.is_empty()).copied().unwrap_or_default();
+            }
+            let (own, after) = rest.split_at_checked(*len).ok_or_else(|| cut("an argument"))?;
+            workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
+            rest = after;
+        }
+        let mut lists = results.iter_mut();
+        let mut rest: &mut [T] = &mut [];
+        for len in &self.sizes.1 {
+            if rest.is_empty() && *len > 0 {
+                rest =
+                    lists.find(|list| !list.is_empty()).map(|list| &mut **list).unwrap_or_default();
+            }
+            let (own, after) = rest.split_at_mut_checked(*len).ok_or_else(|| cut("a result"))?;
+            workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
+            rest = after;
+        }
+        Ok(self.go(workspace))
+    }
+
+    fn go(&self, workspace: &mut Workspace) -> u64 {
+        if workspace.program != self.number {
+            // It was made for another program.
+            workspace.free();
+            workspace.arena = lines(self.arena);
+            workspace.stacks.clone_from(&self.stacks);
+            workspace.program = self.number;
+        }
+        let (pointers, arena) = (workspace.pointers.as_ptr(), workspace.arena.as_mut_ptr());
+        // SAFETY: the code takes one pointer for each parameter and result (or one to all of either), to as many elements as their
+        // types say, which the callers have checked; it reads parameters, writes to results and the arena only, within their
+        // sizes: indices that are not known to be inside are checked.
+        unsafe { (self.run)(pointers.cast(), arena.cast()) }
+    }
+
+    /// A run through memory of the workspace: for arguments of other kinds than are given, or taken in one list.
+    fn run_converted<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        let (inputs, takes) = self.rooms(&self.params);
+        let (outputs, gives) = self.rooms(&self.results);
+        workspace.inputs.resize(takes.div_ceil(64).max(1), Line([0; 64]));
+        workspace.outputs.resize(gives.div_ceil(64).max(1), Line([0; 64]));
+        let mut numbers = x.iter().flat_map(|x| x.iter());
+        let bytes = bytes_mut(&mut workspace.inputs);
+        for (ty, place) in self.params.iter().zip(inputs.clone()) {
+            let (element, len) = (ty.element(), ty.len().unwrap_or(0));
+            for (to, x) in
+                bytes[place..].chunks_exact_mut(element.bytes()).zip(numbers.by_ref().take(len))
+            {
+                let x: f64 = (*x).into();
+                match element {
+                    Element::F64 => to.copy_from_slice(&x.to_ne_bytes()),
+                    Element::F32 => to.copy_from_slice(&(x as f32).to_ne_bytes()),
+                    Element::Bool => to[0] = u8::from(x != 0.0),
+                    _ if x.trunc() != x || x.abs() >= 9e15 => {
+                        let what = format!("{x} was given for an integer");
+                        return Err(RunError::Value { function: format!("@{}", self.name), what });
+                    }
+                    Element::I64 => to.copy_from_slice(&(x as i64).to_ne_bytes()),
+                    Element::I32 => to.copy_from_slice(&(x as i32).to_ne_bytes()),
+                }
+            }
+        }
+        workspace.pointers.clear();
+        let (from, to) = (bytes.as_mut_ptr(), bytes_mut(&mut workspace.outputs).as_mut_ptr());
+        let count = if self.packed { 1 } else { usize::MAX };
+        let arguments = inputs.take(count).map(|k| Pointer(from.wrapping_add(k)));
+        workspace.pointers.extend(arguments);
+        let all = outputs.clone().take(count).map(|k| Pointer(to.wrapping_add(k)));
+        workspace.pointers.extend(all);
+        let status = self.go(workspace);
+        let mut places = results.iter_mut().flat_map(|y| y.iter_mut());
+        let bytes = bytes_mut(&mut workspace.outputs);
+        for (ty, place) in self.results.iter().zip(outputs) {
+            let (element, len) = (ty.element(), ty.len().unwrap_or(0));
+            for (from, to) in
+                bytes[place..].chunks_exact(element.bytes()).zip(places.by_ref().take(len))
+            {
+                *to = T::nearest(number(from, element));
+            }
+        }
+        Ok(status)
+    }
+
+    /// Where things of some types stand in memory, in bytes, and how many bytes they take: each on lines of its own, or one
+    /// behind the other if they are taken in one.
+    fn rooms<'t>(&self, types: &'t [Type]) -> (impl Iterator<Item = usize> + Clone + 't, usize) {
+        let line = if self.packed { 1 } else { 64 };
+        let bytes = |ty: &Type| ty.len().unwrap_or(0) * ty.element().bytes();
+        let places = types.iter().scan(0, move |end: &mut usize, ty| {
+            let at = end.next_multiple_of(line);
+            *end = at + bytes(ty);
+            Some(at)
+        });
+        let whole = types.iter().fold(0, |end: usize, ty| end.next_multiple_of(line) + bytes(ty));
+        (places, whole)
+    }
+
+    fn failure(&self, status: u64) -> Option<&Failure> {
+        self.failures.get(usize::try_from(status.checked_sub(1)?).ok()?)
+    }
+
+    fn outcome(&self, status: u64) -> Result<(), RunError> {
+        if status == 0 {
+            return Ok(());
+        }
+        Err(match self.failure(status) {
+            Some(Failure::Guard { function, guard }) => {
+                RunError::Guard { function: function.clone(), guard: *guard }
+            }
+            Some(failure) => RunError::Value { function: failure.place(), what: failure.what() },
+            None => RunError::Value {
+                function: format!("@{}", self.name),
+                what: format!("status {status}"),
+            },
+        })
+    }
+}
+
+fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {
+    // SAFETY: lines are bytes, and the length is theirs.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * 64) }
+}
+
+fn number(from: &[u8], element: Element) -> f64 {
+    let eight = || <[u8; 8]>::try_from(from).unwrap_or_default();
+    let four = || <[u8; 4]>::try_from(from).unwrap_or_default();
+    match element {
+        Element::F64 => f64::from_ne_bytes(eight()),
+        Element::F32 => f64::from(f32::from_ne_bytes(four())),
+        Element::Bool => f64::from(from[0] != 0),
+        Element::I64 => i64::from_ne_bytes(eight()) as f64,
+        Element::I32 => f64::from(i32::from_ne_bytes(four())),
+    }
+}
