@@ -26,8 +26,8 @@ pub struct Compiled {
     arena: usize,
     stacks: Vec<usize>,
     packed: bool,
-    /// Whether everything is doubles, so that nothing has to be converted.
-    plain: bool,
+    /// What everything is made of, if it is all the same: lists of such need not be converted.
+    element: Option<Element>,
     failures: Vec<Failure>,
 }
 
@@ -74,6 +74,44 @@ impl Drop for Workspace {
     fn drop(&mut self) {
         self.free();
     }
+}
+
+/// A number that lists of arguments are made of: a double or a single.
+pub trait Number: Copy + Into<f64> + sealed::Sealed {
+    /// Its kind.
+    const ELEMENT: Element;
+
+    /// The nearest to a double.
+    fn nearest(x: f64) -> Self;
+}
+
+impl Number for f64 {
+    const ELEMENT: Element = Element::F64;
+
+    fn nearest(x: f64) -> f64 {
+        x
+    }
+}
+
+impl Number for f32 {
+    const ELEMENT: Element = Element::F32;
+
+    fn nearest(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+mod sealed {
+    /// Machine code is handed pointers to these: nobody else may say what is there.
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for f32 {}
+}
+
+/// The element that all types have, if there is one.
+fn common(mut types: impl Iterator<Item = Type>) -> Option<Element> {
+    let first = types.next()?.element();
+    types.all(|ty| ty.element() == first).then_some(first)
 }
 
 fn lines(bytes: usize) -> Vec<Line> {
@@ -123,12 +161,7 @@ impl Compiled {
             arena: emitted.arena,
             stacks: emitted.stacks,
             packed: emitted.packed,
-            plain: f
-                .params()
-                .iter()
-                .map(|p| p.ty)
-                .chain(f.results().iter().map(ty))
-                .all(|ty| ty.element() == Element::F64),
+            element: common(f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty))),
             failures: emitted.failures,
         })
     }
@@ -170,9 +203,11 @@ impl Compiled {
 
     /// Memory for runs.
     pub fn workspace(&self) -> Workspace {
-        let room = |ty: &Type| lines(ty.len().unwrap_or(0) * ty.element().bytes());
-        let rooms =
-            |types: &[Type]| if self.plain { Vec::new() } else { types.iter().map(room).collect() };
+        // Room for what is converted is made when something is.
+        let rooms = |types: &[Type]| match self.plain() {
+            true => Vec::new(),
+            false => vec![Vec::new(); types.len()],
+        };
         Workspace {
             program: self.number,
             arena: lines(self.arena),
@@ -214,7 +249,7 @@ impl Compiled {
                 return Err(RunError::Arguments { function: self.name.clone(), expected, found });
             }
         }
-        if !self.plain {
+        if !self.plain() {
             return self.run_converted(x, results, workspace);
         }
         workspace.pointers.clear();
@@ -238,14 +273,21 @@ impl Compiled {
         self.go(workspace)
     }
 
-    /// The results for arguments that stand each in a list of its own; all must be doubles.
+    /// Whether everything is doubles, so that nothing has to be converted.
+    fn plain(&self) -> bool {
+        self.element == Some(Element::F64)
+    }
+
+    /// The results for arguments that stand each in a list of its own: doubles or singles.
+    ///
+    /// Nothing is copied or converted if all parameters and results are of the kind that is given.
     ///
     /// # Errors
-    /// As [`run_into`](Compiled::run_into); also if something else than doubles is asked for.
-    pub fn call(
+    /// As [`run_into`](Compiled::run_into).
+    pub fn call<T: Number>(
         &self,
-        inputs: &[&[f64]],
-        outputs: &mut [&mut [f64]],
+        inputs: &[&[T]],
+        outputs: &mut [&mut [T]],
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
         let wrong = |expected: usize, found: usize| RunError::Arguments {
@@ -265,15 +307,11 @@ impl Compiled {
                 return Err(wrong(*expected, found));
             }
         }
-        if !self.plain || self.packed {
-            let mut all = vec![0.0; self.lens().1];
-            self.run_into(&inputs.concat(), &mut all, workspace)?;
-            let mut rest = &all[..];
-            for output in outputs {
-                let (own, after) = rest.split_at(output.len());
-                output.copy_from_slice(own);
-                rest = after;
-            }
+        if self.element != Some(T::ELEMENT) || self.packed {
+            let x: Vec<f64> = inputs.iter().flat_map(|x| x.iter().map(|x| (*x).into())).collect();
+            let all = self.run(&x, workspace)?;
+            let places = outputs.iter_mut().flat_map(|output| output.iter_mut());
+            places.zip(all).for_each(|(place, x)| *place = T::nearest(x));
             return Ok(());
         }
         workspace.pointers.clear();

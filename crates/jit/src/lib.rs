@@ -14,7 +14,7 @@ mod options;
 mod runtime;
 
 pub use cache::CACHE_VARIABLE;
-pub use compiled::{Compiled, Workspace};
+pub use compiled::{Compiled, Number, Workspace};
 pub use error::{JitError, RunError};
 pub use llvm::{Llvm, Output, VARIABLE};
 pub use options::Options;
