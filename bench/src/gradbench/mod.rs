@@ -1,7 +1,8 @@
 //! The evaluations of `GradBench`, by hand: functions and derivatives as one writes them in an afternoon.
 //!
 //! A [`Case`] has an input in the form of the protocol and a [`Hand`] that computes the same by hand, with buffers
-//! that are used again. Cotangent's own programs are those of the command (`crates/cli/src/gradbench`).
+//! that are used again. Cotangent's own programs are those of the command (`crates/cli/src/gradbench`). Where they are
+//! set up, JAX and PyTorch are measured beside (`peers.rs`).
 
 mod ba;
 mod det;
@@ -16,6 +17,7 @@ mod ode;
 #[path = "../../../crates/cli/src/gradbench/mod.rs"]
 mod ours;
 mod particle;
+mod peers;
 mod saddle;
 
 use std::cell::RefCell;
@@ -42,17 +44,18 @@ fn target(module: &str) -> Option<f64> {
 
 /// Runs all cases of the suite.
 pub fn run(bench: &mut Bench) {
+    let mut peers = peers::Peers::start(bench);
     for size in [Size::Small, Size::Middle, Size::Large] {
         for case in cases(size) {
             // Two of them have one size.
             if size == Size::Large || !matches!(case.module, "particle" | "saddle") {
-                one(bench, size, case);
+                one(bench, &mut peers, size, case);
             }
         }
     }
 }
 
-fn one(bench: &mut Bench, size: Size, case: Case) {
+fn one(bench: &mut Bench, peers: &mut peers::Peers, size: Size, case: Case) {
     let Case { module, label, functions, input, hand } = case;
     let hand = RefCell::new(hand);
     for (k, function) in functions.into_iter().enumerate() {
@@ -89,6 +92,12 @@ fn one(bench: &mut Bench, size: Size, case: Case) {
         });
         let target = if k == 1 && size == Size::Large { target(module) } else { None };
         bench.compare(SUITE, &name, 1, ours, vec![(theirs, target)]);
+        let expected = found.clone();
+        let case = (module, &*label, &input);
+        peers.compare(bench, case, function, &expected, || {
+            let done = run(&programs, &mut found);
+            done.expect("it has run before");
+        });
     }
 }
 
