@@ -1,10 +1,14 @@
 """The evaluations of GradBench in PyTorch: whole arrays, eager, in doubles."""
 
+import warnings
+
 import numpy as np
 import torch
 
 import gradbench_shared as shared
 
+# Its own use of what it will drop.
+warnings.filterwarnings("ignore", category=FutureWarning, module="torch")
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
 

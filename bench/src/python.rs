@@ -18,11 +18,11 @@ pub struct Script {
 }
 
 impl Script {
-    /// Starts a script.
+    /// Starts a script in an environment with some more.
     ///
     /// # Errors
     /// The peers are not set up, or there is no such script.
-    pub fn start(name: &str) -> Result<Script, String> {
+    pub fn start(name: &str, environment: &[(&str, &str)]) -> Result<Script, String> {
         if !Path::new(PYTHON).exists() {
             return Err("Python's libraries are not set up and were skipped; \
                         `bench/peers/setup python` does it"
@@ -30,6 +30,7 @@ impl Script {
         }
         let mut child = Command::new(PYTHON)
             .arg(Path::new(FOLDER).join(name))
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

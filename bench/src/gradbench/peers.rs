@@ -27,7 +27,7 @@ pub(super) struct Peers {
 impl Peers {
     /// Starts them, or says why not.
     pub(super) fn start(bench: &Bench) -> Peers {
-        let script = Script::start("gradbench.py");
+        let script = Script::start("gradbench.py", &[]);
         let script = script.map_err(|why| bench.note(&why)).ok();
         Peers { script, given: String::new() }
     }
