@@ -18,6 +18,8 @@ pub fn run(bench: &mut Bench) {
         bench.note(&format!("skipped: {why}"));
         return;
     }
+    // On one thread, as the hand-written ones.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
     for n in [10, 100, 1000] {
         gradients(
             bench,

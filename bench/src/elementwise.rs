@@ -55,6 +55,11 @@ pub fn run(bench: &mut Bench) {
         bench.note(&format!("skipped: {why}"));
         return;
     }
+    // One thread, as the peers.
+    if rayon::ThreadPoolBuilder::new().num_threads(1).build_global().is_err() {
+        bench.note("skipped: there are no threads");
+        return;
+    }
     let mut script =
         match Script::start("elementwise.py", &[("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")]) {
             Ok(script) => Some(script),

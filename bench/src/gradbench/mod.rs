@@ -44,18 +44,36 @@ fn target(module: &str) -> Option<f64> {
 
 /// Runs all cases of the suite.
 pub fn run(bench: &mut Bench) {
+    // Everything runs on one thread, except where two are measured beside it.
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
+    let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let (Ok(()), Ok(two)) = (alone, two) else {
+        bench.note("skipped: there are no threads");
+        return;
+    };
     let mut peers = peers::Peers::start(bench);
     for size in [Size::Small, Size::Middle, Size::Large] {
         for case in cases(size) {
             // Two of them have one size.
             if size == Size::Large || !matches!(case.module, "particle" | "saddle") {
-                one(bench, &mut peers, size, case);
+                one(bench, &mut peers, size, case, &two);
             }
         }
     }
 }
 
-fn one(bench: &mut Bench, peers: &mut peers::Peers, size: Size, case: Case) {
+/// What two threads may take beside one: where the work is in tables and sums.
+fn threads(module: &str) -> Option<f64> {
+    matches!(module, "gmm" | "ba" | "kmeans" | "lse" | "llsq" | "ht").then_some(1.0 / 1.7)
+}
+
+fn one(
+    bench: &mut Bench,
+    peers: &mut peers::Peers,
+    size: Size,
+    case: Case,
+    two: &rayon::ThreadPool,
+) {
     let Case { module, label, functions, input, hand } = case;
     let hand = RefCell::new(hand);
     for (k, function) in functions.into_iter().enumerate() {
@@ -92,6 +110,15 @@ fn one(bench: &mut Bench, peers: &mut peers::Peers, size: Size, case: Case) {
         });
         let target = if k == 1 && size == Size::Large { target(module) } else { None };
         bench.compare(SUITE, &name, 1, ours, vec![(theirs, target)]);
+        if k == 1 && size == Size::Large {
+            let mut again = Vec::new();
+            two.install(|| run(&programs, &mut again)).expect("it ran before");
+            assert_eq!(again, found, "{name}: the digits depend on the threads");
+            let both = contender("two threads", || two.install(|| run(&programs, &mut again)));
+            let alone = contender("one thread", || run(&programs, &mut found));
+            let case = format!("{name}, two threads");
+            bench.compare(SUITE, &case, 1, both, vec![(alone, threads(module))]);
+        }
         let expected = found.clone();
         let case = (module, &*label, &input);
         peers.compare(bench, case, function, &expected, || {

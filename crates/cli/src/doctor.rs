@@ -55,15 +55,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let found = match Llvm::get() {
         Ok(llvm) => {
-            let bytes = llvm.vector_bytes();
+            let bytes = llvm.cpu.vector_bytes;
             let (major, minor, patch) = llvm.version;
             let why = tried().err();
             Found {
                 engine: if why.is_none() { "machine code" } else { "interpreter" },
                 library: Some(llvm.path.display().to_string()),
                 version: Some(format!("{major}.{minor}.{patch}")),
-                processor: Some(llvm.cpu.clone()),
-                features: TOLD.iter().filter(|f| llvm.has(f)).map(ToString::to_string).collect(),
+                processor: Some(llvm.cpu.name.clone()),
+                features: TOLD
+                    .iter()
+                    .filter(|f| llvm.cpu.has(f))
+                    .map(ToString::to_string)
+                    .collect(),
                 lanes_f64: bytes / 8,
                 lanes_f32: bytes / 4,
                 threads,

@@ -1,5 +1,6 @@
 //! The `cotangent` command. One file for each verb.
 
+mod build;
 mod color;
 mod doctor;
 mod draw;
@@ -45,6 +46,8 @@ enum Verb {
     Opt(optimize::Arguments),
     /// A program at a point
     Run(program::Run),
+    /// A program and its derivatives as a library for C and Rust
+    Build(build::Arguments),
     /// What was found on this machine: libLLVM, the processor, the width of vectors
     Doctor(doctor::Arguments),
     /// The tool of `GradBench`: its protocol, JSON lines on standard input and output
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Verb::Diff(arguments) => program::diff(&arguments),
         Verb::Opt(arguments) => optimize::run(&arguments),
         Verb::Run(arguments) => program::run(&arguments),
+        Verb::Build(arguments) => build::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Gradbench => gradbench::serve(std::io::stdin().lock(), std::io::stdout().lock())
             .map_err(Failure::from),

@@ -276,3 +276,27 @@ fn what_is_wrong_with_a_program_is_drawn_with_its_place() {
         assert!(text(&out.stderr).contains(said), "{}", text(&out.stderr));
     }
 }
+
+#[test]
+fn a_program_becomes_a_library() {
+    if cotangent::machine().is_err() {
+        return;
+    }
+    let program = file("library.ct", PRODUCT);
+    let folder = program.with_extension("out");
+    let (program, folder) = (program.to_str().unwrap(), folder.to_str().unwrap());
+    let built =
+        cotangent(&["build", program, "--what", "value,grad,hvp", "--out", folder, "--json"]);
+    assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&built.stdout).unwrap();
+    assert_eq!(said["functions"], serde_json::json!(["f", "f_grad", "f_hvp"]));
+    let header = std::fs::read_to_string(said["header"].as_str().unwrap()).unwrap();
+    assert!(
+        header.contains("uint64_t f_grad(const double x0[1], const double x1[1], double y0[1]")
+    );
+    let archive = std::fs::read(said["library"].as_str().unwrap()).unwrap();
+    assert!(archive.starts_with(b"!<arch>"));
+    let bad = cotangent(&["build", program, "--cpu", "z80"]);
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(text(&bad.stderr).contains("x86-64-v3"), "{}", text(&bad.stderr));
+}

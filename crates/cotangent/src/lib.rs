@@ -18,7 +18,8 @@
 //!   many evaluations ([`prepare_gradient`] …).
 //! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`].
 //! - **Sparse**: [`sparse_jacobian`], [`sparse_hessian`] by [`Sparse`] backends, [`edge_pushing`].
-//! - **Machine code**: [`compile`], [`compile_at`], [`compile_arrays`] give a [`Compiled`] function.
+//! - **Machine code**: [`compile`], [`compile_at`], [`compile_arrays`] give a [`Compiled`] function;
+//!   a [`Library`] of them is linked into programs without cotangent.
 //! - **Analyses**: [`bounds`], [`jacobian_sparsity`], [`hessian_sparsity`], [`operations`], [`find_nan`].
 //! - **Own derivatives**: [`Rule`], [`check_rule`]; **checks**: [`check_derivatives`].
 //!
@@ -58,7 +59,7 @@ pub use backend::{
     Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
 };
 pub use check::{Comparison, Report, check_derivatives, check_rule};
-pub use compile::{Compiled, compile, compile_arrays, compile_at, machine};
+pub use compile::{Compiled, Library, compile, compile_arrays, compile_at, machine};
 pub use cotangent_ir as ir;
 pub use cotangent_jit as jit;
 pub use cotangent_numbers::{self as numbers, Elementary, Fault, Interval, Scalar};

@@ -209,3 +209,38 @@ fn sparse_evaluations_allocate_nothing() {
         });
     }
 }
+
+#[test]
+fn compiled_evaluations_allocate_nothing() {
+    if cotangent::machine().is_err() {
+        // The interpreter allocates.
+        return;
+    }
+    let flat = function!(|x: &[S]| -> S { x.iter().map(|x| x.sin() * *x).sum::<S>() });
+    let branchy = function!(|x: &[S]| -> S { if x[0] > 0.7 { x[1] * x[0] } else { x[2].exp() } });
+    let loops = cotangent::compile_arrays(&[&[N]], |x| {
+        cotangent::ir::sum_over(0..N, |i| x[0].at(i).sin() * x[0].at(i))
+    });
+    let all = [
+        cotangent::compile(flat, N).unwrap(),
+        cotangent::compile_at(branchy, &point(1.0)).unwrap(),
+        loops.unwrap(),
+    ];
+    for f in &all {
+        let (mut g, mut h, v) = ([0.0; N], [0.0; N], point(0.3));
+        let mut each = |s: f64| {
+            let x = point(s);
+            let value = f.value(&x).unwrap();
+            assert_eq!(f.gradient_into(&x, &mut g).unwrap(), value);
+            let mut y = [0.0];
+            f.pushforward_into(&x, &v, &mut y, &mut [0.0]).unwrap();
+            f.pullback_into(&x, &[1.0], &mut y, &mut h).unwrap();
+            assert_eq!(g, h);
+            f.hvp_into(&x, &v, &mut g, &mut h).unwrap();
+        };
+        // Compiles, on both ways through the branch.
+        each(0.5);
+        each(0.9);
+        allocates_nothing("compiled", each);
+    }
+}

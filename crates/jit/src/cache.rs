@@ -34,7 +34,7 @@ fn hash(what: &impl Hash) -> u128 {
 pub(crate) fn loaded(llvm: &Llvm, text: &str) -> Result<Arc<Loaded>, JitError> {
     static KNOWN: OnceLock<Mutex<FxHashMap<u128, Weak<Loaded>>>> = OnceLock::new();
     let known = KNOWN.get_or_init(Mutex::default);
-    let about = (env!("CARGO_PKG_VERSION"), llvm.version, &llvm.path, &llvm.cpu, &llvm.features);
+    let about = (env!("CARGO_PKG_VERSION"), llvm.version, &llvm.path, &llvm.cpu);
     let key = hash(&(about, text));
     let found =
         known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).and_then(Weak::upgrade);

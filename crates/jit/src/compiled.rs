@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cotangent_ir::{Element, Function, Type};
+use cotangent_ir::{Element, Function, RunError, Type};
 
-use crate::emit::{Failure, emit};
+use crate::blocks::blocked;
+use crate::emit::{Emitted, Failure, emit};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
-use crate::{JitError, Options, RunError, cache, runtime};
+use crate::number::{Number, common};
+use crate::{JitError, Options, cache, runtime};
 
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub struct Workspace {
     inputs: Vec<Vec<Line>>,
     outputs: Vec<Vec<Line>>,
     pointers: Vec<Pointer>,
+    /// Arguments and results, where they are given in several lists and taken in one.
+    lists: (Vec<f64>, Vec<f64>),
 }
 
 /// A cache line: arrays begin at whole ones.
@@ -76,44 +80,6 @@ impl Drop for Workspace {
     }
 }
 
-/// A number that lists of arguments are made of: a double or a single.
-pub trait Number: Copy + Into<f64> + sealed::Sealed {
-    /// Its kind.
-    const ELEMENT: Element;
-
-    /// The nearest to a double.
-    fn nearest(x: f64) -> Self;
-}
-
-impl Number for f64 {
-    const ELEMENT: Element = Element::F64;
-
-    fn nearest(x: f64) -> f64 {
-        x
-    }
-}
-
-impl Number for f32 {
-    const ELEMENT: Element = Element::F32;
-
-    fn nearest(x: f64) -> f32 {
-        x as f32
-    }
-}
-
-mod sealed {
-    /// Machine code is handed pointers to these: nobody else may say what is there.
-    pub trait Sealed {}
-    impl Sealed for f64 {}
-    impl Sealed for f32 {}
-}
-
-/// The element that all types have, if there is one.
-fn common(mut types: impl Iterator<Item = Type>) -> Option<Element> {
-    let first = types.next()?.element();
-    types.all(|ty| ty.element() == first).then_some(first)
-}
-
 fn lines(bytes: usize) -> Vec<Line> {
     vec![Line([0; 64]); bytes.div_ceil(64).max(1)]
 }
@@ -133,7 +99,7 @@ impl Compiled {
     /// # Errors
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
-        let emitted = emit(f, options, llvm.vector_bytes())?;
+        let emitted = emitted(llvm, f, options)?;
         let code = cache::loaded(llvm, &emitted.text)?;
         let run = code
             .symbol("run")
@@ -176,7 +142,7 @@ impl Compiled {
         output: Option<Output>,
     ) -> Result<String, JitError> {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
-        let emitted = emit(f, options, llvm.vector_bytes())?;
+        let emitted = emitted(llvm, f, options)?;
         match output {
             None => Ok(emitted.text),
             Some(output) => {
@@ -215,6 +181,7 @@ impl Compiled {
             inputs: rooms(&self.params),
             outputs: rooms(&self.results),
             pointers: Vec::with_capacity(self.params.len() + self.results.len()),
+            lists: Default::default(),
         }
     }
 
@@ -243,42 +210,25 @@ impl Compiled {
         results: &mut [f64],
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
-        let (takes, gives) = self.lens();
-        for (expected, found) in [(takes, x.len()), (gives, results.len())] {
-            if expected != found {
-                return Err(RunError::Arguments { function: self.name.clone(), expected, found });
-            }
-        }
-        if !self.plain() {
-            return self.run_converted(x, results, workspace);
-        }
-        workspace.pointers.clear();
-        if self.packed {
-            workspace.pointers.push(Pointer(x.as_ptr().cast_mut().cast()));
-            workspace.pointers.push(Pointer(results.as_mut_ptr().cast()));
-        } else {
-            let mut rest = x;
-            for len in &self.sizes.0 {
-                let (own, after) = rest.split_at(*len);
-                workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
-                rest = after;
-            }
-            let mut rest = results;
-            for len in &self.sizes.1 {
-                let (own, after) = rest.split_at_mut(*len);
-                workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
-                rest = after;
-            }
-        }
-        self.go(workspace)
+        self.run_slices(&[x], &mut [results], workspace)
     }
 
-    /// Whether everything is doubles, so that nothing has to be converted.
-    fn plain(&self) -> bool {
-        self.element == Some(Element::F64)
+    /// [`run_into`](Compiled::run_into) with arguments and results that stand in several lists: each list has some
+    /// arguments (or results) whole, one behind the other.
+    ///
+    /// # Errors
+    /// As [`run_into`](Compiled::run_into); an argument or result that is cut in two.
+    pub fn run_slices(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
+        let status = self.status(x, results, workspace)?;
+        self.outcome(status)
     }
 
-    /// The results for arguments that stand each in a list of its own: doubles or singles.
+    /// [`run_into`](Compiled::run_into) with each argument and each result in a list of its own, of doubles or singles.
     ///
     /// Nothing is copied or converted if all parameters and results are of the kind that is given.
     ///
@@ -317,10 +267,112 @@ impl Compiled {
         workspace.pointers.clear();
         workspace.pointers.extend(inputs.iter().map(|x| Pointer(x.as_ptr().cast_mut().cast())));
         workspace.pointers.extend(outputs.iter_mut().map(|y| Pointer(y.as_mut_ptr().cast())));
-        self.go(workspace)
+        let status = self.go(workspace);
+        self.outcome(status)
     }
 
-    fn go(&self, workspace: &mut Workspace) -> Result<(), RunError> {
+    /// Whether everything is doubles, so that nothing has to be converted.
+    fn plain(&self) -> bool {
+        self.element == Some(Element::F64)
+    }
+
+    /// [`run_slices`](Compiled::run_slices), but whether all guards hold is an answer and no error.
+    ///
+    /// # Errors
+    /// All other errors of [`run_slices`](Compiled::run_slices).
+    pub fn run_guarded(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<bool, RunError> {
+        let status = self.status(x, results, workspace)?;
+        match self.failure(status) {
+            Some(Failure::Guard { .. }) => Ok(false),
+            _ => self.outcome(status).map(|()| true),
+        }
+    }
+
+    /// A run, and what the code says at its end: nought, or which failure.
+    fn status(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        let (takes, gives) = self.lens();
+        let given = x.iter().map(|x| x.len()).sum();
+        let asked = results.iter().map(|y| y.len()).sum();
+        for (expected, found) in [(takes, given), (gives, asked)] {
+            if expected != found {
+                return Err(RunError::Arguments { function: self.name.clone(), expected, found });
+            }
+        }
+        if let ([x], [results]) = (x, &mut *results) {
+            if !self.plain() {
+                return self.run_converted(x, results, workspace);
+            }
+            if self.packed {
+                workspace.pointers.clear();
+                workspace.pointers.push(Pointer(x.as_ptr().cast_mut().cast()));
+                workspace.pointers.push(Pointer(results.as_mut_ptr().cast()));
+                return Ok(self.go(workspace));
+            }
+        } else if !self.plain() || self.packed {
+            return self.run_together(x, results, workspace);
+        }
+        workspace.pointers.clear();
+        let cut = |what: &str| RunError::Value {
+            function: format!("@{}", self.name),
+            what: format!("{what} is cut in two; give it whole"),
+        };
+        let mut lists = x.iter();
+        let mut rest: &[f64] = &[];
+        for len in &self.sizes.0 {
+            if rest.is_empty() && *len > 0 {
+                rest = lists.find(|list| !list.is_empty()).copied().unwrap_or_default();
+            }
+            let (own, after) = rest.split_at_checked(*len).ok_or_else(|| cut("an argument"))?;
+            workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
+            rest = after;
+        }
+        let mut lists = results.iter_mut();
+        let mut rest: &mut [f64] = &mut [];
+        for len in &self.sizes.1 {
+            if rest.is_empty() && *len > 0 {
+                rest =
+                    lists.find(|list| !list.is_empty()).map(|list| &mut **list).unwrap_or_default();
+            }
+            let (own, after) = rest.split_at_mut_checked(*len).ok_or_else(|| cut("a result"))?;
+            workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
+            rest = after;
+        }
+        Ok(self.go(workspace))
+    }
+
+    /// A run through lists of the workspace, for what takes all arguments in one.
+    fn run_together(
+        &self,
+        x: &[&[f64]],
+        results: &mut [&mut [f64]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        let (mut all, mut found) = std::mem::take(&mut workspace.lists);
+        all.clear();
+        x.iter().for_each(|x| all.extend_from_slice(x));
+        found.resize(self.lens.1, 0.0);
+        let outcome = self.status(&[&all], &mut [&mut found], workspace);
+        let mut rest = &found[..];
+        for to in results {
+            let (own, after) = rest.split_at(to.len());
+            to.copy_from_slice(own);
+            rest = after;
+        }
+        workspace.lists = (all, found);
+        outcome
+    }
+
+    fn go(&self, workspace: &mut Workspace) -> u64 {
         if workspace.program != self.number {
             // It was made for another program.
             workspace.free();
@@ -332,8 +384,7 @@ impl Compiled {
         // SAFETY: the code takes one pointer for each parameter and result (or one to all of either), to as many elements as their
         // types say, which the callers have checked; it reads parameters, writes to results and the arena only, within their
         // sizes: indices that are not known to be inside are checked.
-        let status = unsafe { (self.run)(pointers.cast(), arena.cast()) };
-        self.outcome(status)
+        unsafe { (self.run)(pointers.cast(), arena.cast()) }
     }
 
     /// A run with other things than doubles.
@@ -342,7 +393,7 @@ impl Compiled {
         x: &[f64],
         results: &mut [f64],
         workspace: &mut Workspace,
-    ) -> Result<(), RunError> {
+    ) -> Result<u64, RunError> {
         if workspace.inputs.len() != self.params.len()
             || workspace.outputs.len() != self.results.len()
         {
@@ -380,7 +431,7 @@ impl Compiled {
                 .chain(outputs.iter_mut())
                 .map(|room| Pointer(room.as_mut_ptr().cast())),
         );
-        self.go(workspace)?;
+        let status = self.go(workspace);
         let mut rest = results;
         for (ty, room) in self.results.iter().zip(&mut workspace.outputs) {
             let (own, after) = rest.split_at_mut(ty.len().unwrap_or(0));
@@ -390,35 +441,33 @@ impl Compiled {
                 *to = number(from, element);
             }
         }
-        Ok(())
+        Ok(status)
+    }
+
+    fn failure(&self, status: u64) -> Option<&Failure> {
+        self.failures.get(usize::try_from(status.checked_sub(1)?).ok()?)
     }
 
     fn outcome(&self, status: u64) -> Result<(), RunError> {
-        let Some(k) = status.checked_sub(1) else { return Ok(()) };
-        let place = |function: &str| match function.is_empty() {
-            true => "a body".to_string(),
-            false => format!("@{function}"),
-        };
-        let value =
-            |function: &str, what: String| RunError::Value { function: place(function), what };
-        Err(match self.failures.get(k as usize) {
+        if status == 0 {
+            return Ok(());
+        }
+        Err(match self.failure(status) {
             Some(Failure::Guard { function, guard }) => {
                 RunError::Guard { function: function.clone(), guard: *guard }
             }
-            Some(Failure::Index { function, dimension, ty }) => {
-                value(function, format!("an index is out of range: dimension {dimension} of {ty}"))
-            }
-            Some(Failure::Endless { function }) => value(
-                function,
-                format!(
-                    "a `while` was left after {} rounds; does it end at all?",
-                    crate::emit::ROUNDS
-                ),
-            ),
-            Some(Failure::Other { function, what }) => value(function, what.clone()),
-            None => value(&self.name, format!("status {status}")),
+            Some(failure) => RunError::Value { function: failure.place(), what: failure.what() },
+            None => RunError::Value {
+                function: format!("@{}", self.name),
+                what: format!("status {status}"),
+            },
         })
     }
+}
+
+fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
+    let blocked = options.parallel.map(|least| blocked(f, least as f64));
+    emit(blocked.as_ref().unwrap_or(f), options, llvm.cpu.vector_bytes)
 }
 
 fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {

@@ -28,35 +28,3 @@ pub enum JitError {
     #[error("this is a mistake in cotangent, please report it: {0}")]
     Internal(String),
 }
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// Another number of arguments than parameters.
-    #[error("@{function} takes {expected} numbers, {found} were given")]
-    Arguments {
-        /// The name of the function.
-        function: String,
-        /// How many it takes.
-        expected: usize,
-        /// How many there were.
-        found: usize,
-    },
-    /// A branch would go another way here than where the function was recorded.
-    #[error("@{function} was recorded where guard {guard} came out otherwise; record it anew here")]
-    Guard {
-        /// The name of the function.
-        function: String,
-        /// Which guard.
-        guard: usize,
-    },
-    /// A value that an operation cannot go on with.
-    #[error("{function}: {what}")]
-    Value {
-        /// Where.
-        function: String,
-        /// What is wrong.
-        what: String,
-    },
-}

@@ -4,17 +4,24 @@
 //! opened at run time: that of the Rust toolchain or the system's. Nothing is linked, and nothing has to be installed to
 //! build this crate.
 
+mod blocks;
 mod cache;
 mod compiled;
+mod cpu;
 mod emit;
 mod error;
 mod llvm;
 mod load;
+mod number;
+mod object;
 mod options;
 mod runtime;
 
 pub use cache::CACHE_VARIABLE;
-pub use compiled::{Compiled, Number, Workspace};
-pub use error::{JitError, RunError};
+pub use compiled::{Compiled, Workspace};
+pub use cpu::Cpu;
+pub use error::JitError;
 pub use llvm::{Llvm, Output, VARIABLE};
+pub use number::Number;
+pub use object::Object;
 pub use options::Options;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::JitError;
+use crate::{Cpu, JitError};
 
 /// The variable that names a library, a folder of libraries, or `off`.
 pub const VARIABLE: &str = "COTANGENT_LLVM";
@@ -75,6 +75,21 @@ functions! {
     LLVMDisposeMemoryBuffer: fn(Ptr);
 }
 
+impl Functions {
+    /// A message of LLVM, which is freed.
+    fn take(&self, message: *mut c_char) -> String {
+        if message.is_null() {
+            return String::new();
+        }
+        // SAFETY: LLVM gives messages that end with a zero, to be freed by this function.
+        unsafe {
+            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+            (self.LLVMDisposeMessage)(message);
+            text
+        }
+    }
+}
+
 /// A library that has been opened and understood.
 pub struct Llvm {
     functions: Functions,
@@ -83,10 +98,8 @@ pub struct Llvm {
     pub path: PathBuf,
     /// Its version: major, minor, patch.
     pub version: (u32, u32, u32),
-    /// The processor, by LLVM's name.
-    pub cpu: String,
-    /// What the processor can do, as LLVM writes it.
-    pub features: String,
+    /// The processor.
+    pub cpu: Cpu,
 }
 
 /// What machine code comes out as.
@@ -154,47 +167,11 @@ impl Llvm {
             (functions.LLVMInitializeX86TargetMC)();
             (functions.LLVMInitializeX86AsmPrinter)();
         }
-        let mut llvm = Llvm {
-            functions,
-            _library: library,
-            path: path.to_path_buf(),
-            version,
-            cpu: String::new(),
-            features: String::new(),
-        };
         // SAFETY: both give a message that is ours to free.
-        let (cpu, features) = unsafe {
-            ((llvm.functions.LLVMGetHostCPUName)(), (llvm.functions.LLVMGetHostCPUFeatures)())
-        };
-        (llvm.cpu, llvm.features) = (llvm.take(cpu), llvm.take(features));
-        Ok(llvm)
-    }
-
-    /// Whether the processor has a feature, by LLVM's name.
-    pub fn has(&self, feature: &str) -> bool {
-        self.features.split(',').any(|f| f.strip_prefix('+') == Some(feature))
-    }
-
-    /// Bytes of a vector that the processor computes with at once.
-    pub fn vector_bytes(&self) -> usize {
-        match () {
-            () if self.has("avx512f") && self.has("avx512dq") && self.has("avx512vl") => 64,
-            () if self.has("avx2") => 32,
-            () => 16,
-        }
-    }
-
-    /// A message of LLVM, which is freed.
-    fn take(&self, message: *mut c_char) -> String {
-        if message.is_null() {
-            return String::new();
-        }
-        // SAFETY: LLVM gives messages that end with a zero, to be freed by this function.
-        unsafe {
-            let text = CStr::from_ptr(message).to_string_lossy().into_owned();
-            (self.functions.LLVMDisposeMessage)(message);
-            text
-        }
+        let (cpu, features) =
+            unsafe { ((functions.LLVMGetHostCPUName)(), (functions.LLVMGetHostCPUFeatures)()) };
+        let cpu = Cpu::with_features(functions.take(cpu), functions.take(features));
+        Ok(Llvm { functions, _library: library, path: path.to_path_buf(), version, cpu })
     }
 
     /// The passes: short, because the text is vectors already.
@@ -212,16 +189,24 @@ impl Llvm {
         )
     }
 
-    /// Machine code of a program in LLVM's text.
+    /// Machine code of a program in LLVM's text, for this processor.
     ///
     /// # Errors
     /// What LLVM has to say against the text.
     pub fn compile(&self, text: &str, output: Output) -> Result<Vec<u8>, JitError> {
+        self.compile_for(&self.cpu, text, output)
+    }
+
+    /// [`compile`](Llvm::compile) for another processor.
+    ///
+    /// # Errors
+    /// As [`compile`](Llvm::compile).
+    pub fn compile_for(&self, cpu: &Cpu, text: &str, output: Output) -> Result<Vec<u8>, JitError> {
         let fault = |what: &str, why: String| JitError::Llvm { what: what.to_string(), why };
         let c =
             |s: &str| CString::new(s).map_err(|_| fault("a name", "it has a zero in it".into()));
         let (cpu, features, passes) =
-            (c(&self.cpu)?, c(&self.features)?, c(&self.passes(text.contains(" phi ")))?);
+            (c(&cpu.name)?, c(&cpu.features)?, c(&self.passes(text.contains(" phi ")))?);
         let f = &self.functions;
         // SAFETY: every object is made by LLVM here, used as its interface says and freed once by the guards below, in
         // the order in which they depend on each other: module, buffers and machine before the context.
@@ -230,7 +215,7 @@ impl Llvm {
             let mut target: Ptr = std::ptr::null_mut();
             if (f.LLVMGetTargetFromTriple)(TRIPLE.as_ptr(), &raw mut target, &raw mut message) != 0
             {
-                return Err(fault("the target", self.take(message)));
+                return Err(fault("the target", f.take(message)));
             }
             let context = Guarded((f.LLVMContextCreate)(), f.LLVMContextDispose);
             // Aggressive code, position independent, the small code model.
@@ -252,7 +237,7 @@ impl Llvm {
             let mut module: Ptr = std::ptr::null_mut();
             // The buffer is taken over.
             if (f.LLVMParseIRInContext)(context.0, buffer, &raw mut module, &raw mut message) != 0 {
-                return Err(fault("the text", self.take(message)));
+                return Err(fault("the text", f.take(message)));
             }
             let module = Guarded(module, f.LLVMDisposeModule);
             let layout =
@@ -262,9 +247,9 @@ impl Llvm {
             if cfg!(debug_assertions) {
                 // 2: say so and go on.
                 if (f.LLVMVerifyModule)(module.0, 2, &raw mut message) != 0 {
-                    return Err(fault("the module", self.take(message)));
+                    return Err(fault("the module", f.take(message)));
                 }
-                drop(self.take(message));
+                drop(f.take(message));
             }
             let options =
                 Guarded((f.LLVMCreatePassBuilderOptions)(), f.LLVMDisposePassBuilderOptions);
@@ -276,7 +261,7 @@ impl Llvm {
                 return Err(fault("the passes", why));
             }
             if output == Output::Text {
-                return Ok(self.take((f.LLVMPrintModuleToString)(module.0)).into_bytes());
+                return Ok(f.take((f.LLVMPrintModuleToString)(module.0)).into_bytes());
             }
             let kind = c_int::from(output == Output::Object);
             let mut object: Ptr = std::ptr::null_mut();
@@ -289,7 +274,7 @@ impl Llvm {
                 &raw mut object,
             );
             if failed != 0 {
-                return Err(fault("machine code", self.take(message)));
+                return Err(fault("machine code", f.take(message)));
             }
             let object = Guarded(object, f.LLVMDisposeMemoryBuffer);
             let (start, len) = ((f.LLVMGetBufferStart)(object.0), (f.LLVMGetBufferSize)(object.0));

@@ -7,11 +7,17 @@ pub struct Options {
     pub contract: bool,
     /// Whether there are no vectors: one point after the other.
     pub scalar: bool,
+    /// Threads share the work of tables and sums that take at least so many operations; with `None` there is one thread. The
+    /// digits do not depend on how many threads there are: `rayon` decides that.
+    pub parallel: Option<usize>,
 }
+
+/// Below this a thread has hardly begun when all is done: about 50 µs.
+const PARALLEL: usize = 1 << 20;
 
 impl Default for Options {
     fn default() -> Self {
-        Options { contract: true, scalar: false }
+        Options { contract: true, scalar: false, parallel: Some(PARALLEL) }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use cotangent_ops::{Apply, Elementary, Opcode};
+use rayon::prelude::*;
 
 /// The number by which machine code names an operation.
 pub(crate) fn code_number(code: Opcode) -> usize {
@@ -126,6 +127,61 @@ unsafe extern "C" fn grow(place: *mut Grown, bytes: usize) {
     (grown.pointer, grown.bytes) = (pointer, wanted);
 }
 
+/// A function that does a block of a table: arguments, arena, memory of its own, which block.
+type Task = unsafe extern "C" fn(*const *mut u8, *mut u8, *mut u8, usize) -> u64;
+
+/// What all blocks are given.
+#[derive(Clone, Copy)]
+struct Given {
+    task: Task,
+    args: *const *mut u8,
+    arena: *mut u8,
+    /// Memory for each thread, and how many bytes it is.
+    own: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: blocks write to places of their own only, and each thread has memory of its own.
+unsafe impl Sync for Given {}
+
+impl Given {
+    fn run(&self, thread: usize, block: usize) -> u64 {
+        // SAFETY: there is memory for each thread, and machine code of this crate gave all the rest.
+        unsafe { (self.task)(self.args, self.arena, self.own.add(thread * self.bytes), block) }
+    }
+}
+
+/// Runs all blocks of a table, on the threads there are: the status of the first that fails.
+unsafe extern "C" fn tasks(
+    task: Task,
+    args: *const *mut u8,
+    arena: *mut u8,
+    pool: *mut Grown,
+    bytes: usize,
+    count: usize,
+) -> u64 {
+    let threads = rayon::current_num_threads();
+    let wanted = (bytes * threads).max(64);
+    // SAFETY: machine code of this crate gives a place in the arena that is kept for this and begins as zeros.
+    if unsafe { &*pool }.bytes < wanted {
+        // SAFETY: as above.
+        unsafe { grow(pool, wanted) };
+    }
+    // SAFETY: as above.
+    let given = Given { task, args, arena, own: unsafe { &*pool }.pointer, bytes };
+    if threads == 1 {
+        return (0..count)
+            .map(|block| given.run(0, block))
+            .find(|status| *status != 0)
+            .unwrap_or(0);
+    }
+    let given = &given;
+    // A block never waits for another, so a thread is in one at a time.
+    let each = (0..count).into_par_iter().with_max_len(1);
+    let statuses = each.map(|block| given.run(rayon::current_thread_index().unwrap_or(0), block));
+    statuses.find_first(|status| *status != 0).unwrap_or(0)
+}
+
 unsafe extern "C" {
     fn memcpy(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
     fn memmove(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
@@ -176,6 +232,7 @@ pub(crate) fn address(name: &str) -> Option<usize> {
         "cotangent_argsort_f32" => argsort_f32 as *const () as usize,
         "cotangent_grow" => grow as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
+        "cotangent_tasks" => tasks as *const () as usize,
         "memmove" => memmove as *const () as usize,
         "memset" => memset as *const () as usize,
         "floor" => floor as *const () as usize,

@@ -1,7 +1,7 @@
 //! Lists of doubles and of singles are handed to machine code as they are, or converted where they do not fit.
 
-use cotangent_ir::{Function, parse, trace_arrays};
-use cotangent_jit::{Compiled, Llvm, Number, Options, RunError};
+use cotangent_ir::{Function, RunError, parse, trace_arrays};
+use cotangent_jit::{Compiled, Llvm, Number, Options};
 
 const N: usize = 101;
 

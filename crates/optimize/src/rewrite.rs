@@ -14,6 +14,7 @@ use cotangent_ops::Comparison;
 use crate::pattern::{Pattern, Rule, build};
 use crate::rules::rules;
 use crate::stats::{Tally, formula, pending};
+use crate::visit::targets_inside;
 
 /// How often rules are applied to what rules have built.
 const DEPTH: usize = 24;
@@ -168,18 +169,8 @@ impl Rewriter<'_> {
                 let f = b.function();
                 let count = other.bodies().next().map_or(0, |body| body.params().len());
                 let ranges = of_body(f, other, operands, &self.ranges, count);
-                let own = match other {
-                    Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
-                    _ => 0..0,
-                };
-                let mut targets: Vec<bool> = (0..count).map(|k| own.contains(&k)).collect();
-                for (operand, value) in operands.iter().enumerate() {
-                    if self.is_targeted(b.function(), *value)
-                        && let Some(k) = other.param_of(operand)
-                    {
-                        targets[k] = true;
-                    }
-                }
+                let targets =
+                    targets_inside(other, |k| self.is_targeted(b.function(), operands[k]));
                 other
                     .with_bodies(|body| {
                         let (ranges, targets) = (ranges.clone(), targets.clone());

@@ -1,6 +1,5 @@
 //! Going over a function and its bodies, and changing operations with bodies on the way.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Copied, Function, Op, Param, Structure, Value};
@@ -18,17 +17,35 @@ pub(crate) struct Site<'s> {
     pub(crate) used: &'s [bool],
     /// Whether it stands in a body: there are no guards in bodies.
     pub(crate) inside: bool,
-    /// Which parameters of the function around it are the targets of an accumulation.
-    pub(crate) targets: Range<usize>,
+    /// Which parameters of the function around it are targets of an accumulation, further out or not.
+    pub(crate) targets: &'s [bool],
 }
 
 impl Site<'_> {
     /// Whether an operand is a target of the accumulation around it, with what has been added so far. Nothing
     /// may be done with it but to add more.
     pub(crate) fn is_target(&self, b: &Builder, operand: Value) -> bool {
-        let target = |k| self.targets.contains(&k);
-        !self.targets.is_empty() && depending(b.function(), target)[operand.index()]
+        is_targeted(b.function(), self.targets, operand)
     }
+}
+
+fn is_targeted(f: &Function, targets: &[bool], value: Value) -> bool {
+    targets.contains(&true) && depending(f, |k| targets[k])[value.index()]
+}
+
+/// Which parameters of a body are targets of an accumulation: its own, and those that are handed in.
+pub(crate) fn targets_inside(
+    structure: &Structure,
+    mut handed: impl FnMut(usize) -> bool,
+) -> Vec<bool> {
+    let count = structure.bodies().map(|body| body.params().len()).max().unwrap_or(0);
+    let own = match structure {
+        Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
+        _ => 0..0,
+    };
+    (0..count)
+        .map(|k| own.contains(&k) || structure.operand_of(k).is_some_and(&mut handed))
+        .collect()
 }
 
 /// What a pass makes of an operation with a body: its parts, or none to leave it alone.
@@ -36,15 +53,10 @@ pub(crate) type Change<'c> = dyn FnMut(&mut Builder, &Site<'_>) -> Option<Vec<Va
 
 /// The function with operations with bodies changed, from the innermost to the outermost.
 pub(crate) fn rebuild(f: &Function, change: &mut Change<'_>) -> Function {
-    rebuild_in(f, false, 0..0, change)
+    rebuild_in(f, false, &vec![false; f.params().len()], change)
 }
 
-fn rebuild_in(
-    f: &Function,
-    inside: bool,
-    targets: Range<usize>,
-    change: &mut Change<'_>,
-) -> Function {
+fn rebuild_in(f: &Function, inside: bool, targets: &[bool], change: &mut Change<'_>) -> Function {
     if f.values().all(|v| f.structure(v).is_none()) {
         return f.clone();
     }
@@ -55,15 +67,12 @@ fn rebuild_in(
         let inner = match structure {
             Structure::Call { .. } | Structure::Derive(_) => structure.clone(),
             other => {
-                let targets = match other {
-                    Structure::Acc { dims, targets, .. } => dims.len()..dims.len() + targets,
-                    _ => 0..0,
-                };
-                other.with_bodies(|body| Arc::new(rebuild_in(body, true, targets.clone(), change)))
+                let handed = |k: usize| is_targeted(b.function(), targets, operands[k]);
+                let inside = targets_inside(other, handed);
+                other.with_bodies(|body| Arc::new(rebuild_in(body, true, &inside, change)))
             }
         };
         let used = &used[value.index()];
-        let targets = targets.clone();
         let site = Site { structure: &inner, operands: &operands, used, inside, targets };
         let parts = match change(b, &site) {
             Some(parts) => parts,

@@ -5,27 +5,14 @@
 //! `COTANGENT_BLESS=1` writes the answers into the files.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use cotangent_ir::{Dim, Function, parse};
 use cotangent_optimize::{Class, Options, optimize};
+use cotangent_testkit::files;
 use cotangent_transform::{
     Analysis, batch, canonicalise, collapsed, gradient, hessian, jacobian, jet, laplacian,
     linearize, lower, reverse,
 };
-
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|e| e == "ct") {
-            found.push(path);
-        }
-    }
-}
 
 /// What a program answers to a directive.
 fn answer(text: &str, directive: &str) -> String {
@@ -91,9 +78,7 @@ fn answer(text: &str, directive: &str) -> String {
 
 #[test]
 fn files_say_what_is_expected_of_them() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ct");
-    let mut paths = Vec::new();
-    files(&folder, &mut paths);
+    let paths = files::paths().unwrap();
     let bless = std::env::var_os("COTANGENT_BLESS").is_some();
     let (mut asked, mut wrong) = (0, Vec::new());
     for path in &paths {

@@ -1,13 +1,12 @@
 //! The tool of `GradBench`: its protocol on standard input and output, and its evaluations.
 //!
 //! Each evaluation is a function that is traced for one shape of its input, differentiated and optimised.
-//! Nothing is differentiated by hand. What runs the programs stands in `engine.rs`.
+//! Nothing is differentiated by hand.
 
 mod ba;
 mod descent;
 mod det;
-pub(crate) mod engine;
-mod gmm;
+pub(crate) mod gmm;
 mod hello;
 mod ht;
 mod input;
@@ -25,9 +24,9 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cotangent::Compiled;
 use serde_json::{Value, json};
 
-use engine::Prepared;
 pub(crate) use task::Task;
 
 /// What the command says of itself.
@@ -94,7 +93,7 @@ pub(crate) fn task(module: &str, function: &str, input: &Value) -> Result<Task, 
 /// What is kept from message to message: programs by module, function and shape.
 #[derive(Default)]
 struct Session {
-    prepared: HashMap<String, Arc<[Prepared]>>,
+    prepared: HashMap<String, Arc<[Compiled]>>,
 }
 
 impl Session {
@@ -162,12 +161,12 @@ impl Session {
         module: &str,
         function: &str,
         task: &Task,
-    ) -> Result<Arc<[Prepared]>, String> {
+    ) -> Result<Arc<[Compiled]>, String> {
         let key = format!("{module} {function} {}", task.shape);
         if let Some(programs) = self.prepared.get(&key) {
             return Ok(programs.clone());
         }
-        let programs: Arc<[Prepared]> = (task.prepare)()?.into();
+        let programs: Arc<[Compiled]> = (task.prepare)()?.into();
         self.prepared.insert(key, programs.clone());
         Ok(programs)
     }

@@ -8,9 +8,8 @@ use cotangent_numbers::Elementary;
 use serde_json::Value;
 
 use super::descent::{Mode, called, derivative, descend, modes};
-use super::engine::Prepared;
 use super::input;
-use super::task::{Task, failed, scalar};
+use super::task::{Task, compiled, failed, run, scalar};
 
 /// The length of a step in time.
 const STEP: f64 = 0.1;
@@ -25,18 +24,18 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
         prepare: Box::new(move || {
             let path = path(inner)?;
             let slope = derivative(&path, &[0], outer)?;
-            Ok(vec![Prepared::new(path)?, Prepared::new(slope)?])
+            Ok(vec![compiled(&path)?, compiled(&slope)?])
         }),
         run: Box::new(move |programs, outputs| {
             let [path, slope] = programs else { return Err("programs are missing".to_string()) };
             let value = |w: &[f64]| {
                 let mut found = Vec::new();
-                path.run(w, &mut found)?;
+                run(path, w, &mut found)?;
                 found.first().copied().ok_or_else(|| "a value is missing".to_string())
             };
             let gradient = |w: &[f64]| {
                 let mut found = Vec::new();
-                slope.run(w, &mut found).map(|()| found)
+                run(slope, w, &mut found).map(|()| found)
             };
             *outputs = descend(&[w], value, gradient)?;
             Ok(())

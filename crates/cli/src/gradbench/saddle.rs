@@ -3,14 +3,14 @@
 //! The maximum is found by an ascent inside the program, which goes by derivatives; the descent over x goes by
 //! derivatives of that program.
 
+use cotangent::Compiled;
 use cotangent_ir::{Function, Traced, TracedIndex, cond, trace, while_};
 use cotangent_numbers::Elementary;
 use serde_json::Value;
 
 use super::descent::{FIRST_RATE, GOOD_STEPS, Mode, SMALL, called, derivative, descend, modes};
-use super::engine::Prepared;
 use super::input;
-use super::task::{Task, failed, list};
+use super::task::{Task, compiled, failed, list, run};
 
 pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     let (outer, inner) = modes(function)?;
@@ -21,15 +21,15 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
             let highest = highest(inner)?;
             let height = with_results(&highest, 1)?;
             let slope = derivative(&height, &[0, 1], outer)?;
-            Ok(vec![Prepared::new(height)?, Prepared::new(slope)?, Prepared::new(highest)?])
+            Ok(vec![compiled(&height)?, compiled(&slope)?, compiled(&highest)?])
         }),
         run: Box::new(move |programs, outputs| {
             let [height, slope, highest] = programs else {
                 return Err("programs are missing".to_string());
             };
-            let run = |program: &Prepared, x: &[f64]| {
+            let run = |program: &Compiled, x: &[f64]| {
                 let mut found = Vec::new();
-                program.run(&[x, &start].concat(), &mut found).map(|()| found)
+                run(program, &[x, &start].concat(), &mut found).map(|()| found)
             };
             let value = |x: &[f64]| {
                 run(height, x)?.first().copied().ok_or_else(|| "a value is missing".to_string())

@@ -2,15 +2,14 @@
 
 use std::fmt::Display;
 
+use cotangent::Compiled;
 use cotangent_ir::{Builder, Function};
 use serde_json::Value;
 
-use super::engine::Prepared;
-
 /// Makes the programs of an evaluation, of one shape.
-type Prepare = Box<dyn Fn() -> Result<Vec<Prepared>, String>>;
+type Prepare = Box<dyn Fn() -> Result<Vec<Compiled>, String>>;
 /// Runs them once.
-type Run = Box<dyn Fn(&[Prepared], &mut Vec<f64>) -> Result<(), String>>;
+type Run = Box<dyn Fn(&[Compiled], &mut Vec<f64>) -> Result<(), String> + Send + Sync>;
 /// The numbers that come out as JSON.
 type Answer = Box<dyn Fn(&[f64]) -> Value>;
 
@@ -36,14 +35,27 @@ impl Task {
     ) -> Task {
         Task {
             shape,
-            prepare: Box::new(move || Ok(vec![Prepared::new(program()?)?])),
+            prepare: Box::new(move || Ok(vec![compiled(&program()?)?])),
             run: Box::new(move |programs, outputs| match programs {
-                [program, ..] => program.run(&inputs, outputs),
+                [program, ..] => run(program, &inputs, outputs),
                 [] => Err("there is no program to run".to_string()),
             }),
             answer: Box::new(answer),
         }
     }
+}
+
+/// A program as machine code, or interpreted where there is none.
+pub(super) fn compiled(program: &Function) -> Result<Compiled, String> {
+    let compiled = Compiled::program(program).map_err(failed)?;
+    compiled.prepare().map_err(failed)?;
+    Ok(compiled)
+}
+
+/// Runs a program: arguments one after the other, arrays row by row, and results in the same way.
+pub(super) fn run(program: &Compiled, x: &[f64], outputs: &mut Vec<f64>) -> Result<(), String> {
+    outputs.resize(program.sizes().1, 0.0);
+    program.values_into(x, outputs).map_err(failed)
 }
 
 /// An error of a crate below, as text.

@@ -10,6 +10,14 @@ const LINE: usize = 64;
 #[derive(Default)]
 pub(super) struct Arena {
     blocks: Vec<Block>,
+    here: Region,
+}
+
+/// Memory in which places are given out.
+#[derive(Default)]
+pub(super) struct Region {
+    /// Whether it is a task's own: each thread has one.
+    private: bool,
     /// Free places: where, and how many bytes, by where.
     free: Vec<(usize, usize)>,
     end: usize,
@@ -26,14 +34,47 @@ struct Block {
 impl Arena {
     /// Bytes in all.
     pub(super) fn size(&self) -> usize {
-        self.end
+        self.here.end
+    }
+
+    /// Begins the memory of a task. What was is given back, to be given to [`leave`](Arena::leave).
+    pub(super) fn enter(&mut self) -> Region {
+        std::mem::replace(&mut self.here, Region { private: true, ..Region::default() })
+    }
+
+    /// Ends the memory of a task: how many bytes it takes.
+    pub(super) fn leave(&mut self, before: Region) -> usize {
+        std::mem::replace(&mut self.here, before).end
     }
 
     fn allocate(&mut self, bytes: usize) -> usize {
-        let bytes = bytes.next_multiple_of(LINE).max(LINE);
+        let at = self.here.allocate(bytes);
+        let bytes = rounded(bytes);
+        self.blocks.push(Block { at, bytes, references: 1, pinned: false });
+        self.blocks.len() - 1
+    }
+
+    /// A line at the end, where nothing has stood yet: it begins as zeros.
+    fn fresh(&mut self) -> usize {
+        self.here.end += LINE;
+        self.here.end - LINE
+    }
+
+    fn give_back(&mut self, block: usize) {
+        self.here.give_back(self.blocks[block].at, self.blocks[block].bytes);
+    }
+}
+
+fn rounded(bytes: usize) -> usize {
+    bytes.next_multiple_of(LINE).max(LINE)
+}
+
+impl Region {
+    fn allocate(&mut self, bytes: usize) -> usize {
+        let bytes = rounded(bytes);
         // The first that is large enough.
         let place = self.free.iter().position(|(_, free)| *free >= bytes);
-        let at = match place {
+        match place {
             Some(k) => {
                 let (at, free) = self.free[k];
                 match free == bytes {
@@ -55,13 +96,10 @@ impl Arena {
                 self.end = at + bytes;
                 at
             }
-        };
-        self.blocks.push(Block { at, bytes, references: 1, pinned: false });
-        self.blocks.len() - 1
+        }
     }
 
-    fn give_back(&mut self, block: usize) {
-        let (at, bytes) = (self.blocks[block].at, self.blocks[block].bytes);
+    fn give_back(&mut self, at: usize, bytes: usize) {
         let k = self.free.partition_point(|(place, _)| *place < at);
         self.free.insert(k, (at, bytes));
         if k + 1 < self.free.len() && self.free[k].0 + self.free[k].1 == self.free[k + 1].0 {
@@ -78,7 +116,8 @@ impl Emitter<'_> {
     pub(super) fn allocate(&mut self, ty: Type, len: usize, varies: bool, width: usize) -> Array {
         let lanes = if varies { width } else { 1 };
         let block = self.arena.allocate(len * lanes * ty.element().bytes());
-        let base = Base::Arena(self.arena.blocks[block].at);
+        let at = self.arena.blocks[block].at;
+        let base = if self.arena.here.private { Base::Private(at) } else { Base::Arena(at) };
         Array { base, ty, len, varies, block: Some(block), rows: None }
     }
 
@@ -103,11 +142,14 @@ impl Emitter<'_> {
 
     /// A place in the arena for memory that grows: a pointer and how many bytes it has. It is never used otherwise.
     pub(super) fn growing(&mut self) -> usize {
-        // At the end, where nothing has stood yet: it begins as zeros.
-        let at = self.arena.end;
-        self.arena.end += LINE;
+        let at = self.arena.fresh();
         self.stacks.push(at);
         at
+    }
+
+    /// A place of the same kind for the memory of tasks: one is enough for all.
+    pub(super) fn pool(&mut self) -> usize {
+        *self.pool.get_or_insert_with(|| self.arena.fresh())
     }
 
     /// Memory that is somebody else's, such as that of a result.

@@ -18,6 +18,8 @@ pub(super) struct Kernel<'k> {
     pub(super) lane: Option<(usize, usize)>,
     /// How many vectors a round takes.
     pub(super) copies: usize,
+    /// From where to where the first dimension goes, if not all the way.
+    pub(super) bounds: Option<(String, String)>,
 }
 
 impl Kernel<'_> {
@@ -57,7 +59,7 @@ impl<'o> Emitter<'o> {
         }
         let Some(structure) = frame.f.structure(value) else { return Err(internal("no kernel")) };
         let ranges = of_body(frame.f, structure, operands, &frame.ranges, body.params().len());
-        let mut kernel = Kernel { sizes, body, ranges, lane: None, copies: 1 };
+        let mut kernel = Kernel { sizes, body, ranges, lane: None, copies: 1, bounds: None };
         if cx.width == 1 {
             kernel.lane = self.choose(&kernel, structure);
         }
@@ -131,20 +133,8 @@ impl<'o> Emitter<'o> {
                     };
                 }
                 Op::Elementary(code, _) => {
-                    let heavy = !matches!(
-                        code,
-                        Opcode::Add
-                            | Opcode::Sub
-                            | Opcode::Mul
-                            | Opcode::Neg
-                            | Opcode::Abs
-                            | Opcode::Max
-                            | Opcode::Min
-                            | Opcode::StrongMul
-                            | Opcode::MulAdd
-                    );
                     let len = body.ty(value).len().unwrap_or(1) as f64;
-                    cost += len * if heavy { 12.0 } else { 1.0 };
+                    cost += len * if is_cheap(code) { 1.0 } else { 12.0 };
                 }
                 Op::Structure(_) => {
                     let Some(structure) = body.structure(value) else { continue };
@@ -209,7 +199,10 @@ impl<'o> Emitter<'o> {
             return Ok(());
         }
         let written = kernel.body.operations().max(1);
-        self.levels(kernel, &order, written, &mut indices, cx, body)
+        self.nested += 1;
+        let outcome = self.levels(kernel, &order, written, &mut indices, cx, body);
+        self.nested -= 1;
+        outcome
     }
 
     fn levels(
@@ -225,12 +218,24 @@ impl<'o> Emitter<'o> {
             let Some((lane, width)) = kernel.lane else { return body(self, indices, cx) };
             let size = kernel.sizes[lane];
             let none = Lanes::none();
+            if let (0, Some((from, to))) = (lane, &kernel.bounds) {
+                return self.side_by_side_between((from, to), size, width, |e, index, cx| {
+                    indices[lane] = index.clone();
+                    body(e, indices, cx)
+                });
+            }
             return self.side_by_side_in(kernel.copies, size, width, &none, |e, index, cx| {
                 indices[lane] = index.clone();
                 body(e, indices, cx)
             });
         };
         let size = kernel.sizes[*first];
+        if let (0, Some((from, to))) = (*first, &kernel.bounds) {
+            return self.count(from, to, 1, |e, i| {
+                indices[0] = Val::One(i.to_string());
+                e.levels(kernel, rest, written, indices, cx, body)
+            });
+        }
         if size == 1 || size * written <= UNROLLED {
             for i in 0..size {
                 indices[*first] = Val::int(i as i64);
@@ -304,7 +309,7 @@ impl<'o> Emitter<'o> {
         operands: &[Value],
         cx: &Lanes,
     ) -> Result<Vec<Val>> {
-        let kernel = self.kernel(frame, value, dims, body, operands, cx)?;
+        let mut kernel = self.kernel(frame, value, dims, body, operands, cx)?;
         let captures = self.captured(frame, operands)?;
         if dims.is_empty() {
             // One point: what the body gives.
@@ -345,21 +350,36 @@ impl<'o> Emitter<'o> {
                 None => self.allocate_for(frame, part, (ty, len), cx, varies),
             }));
         }
-        self.nest(&kernel, cx, &mut |e, indices, cx| {
-            let results = e.at_point(&kernel, indices, &captures, cx)?;
-            let point = e.point(&kernel, indices, cx);
-            for (result, out) in results.iter().zip(&outs) {
-                let Some(out) = out else { continue };
-                match result {
-                    Val::Array(array) => e.store_row(array, out, &point, cx)?,
-                    Val::Target(_) => return Err(internal("a target in a table")),
-                    x => e.store(out, &point, x, cx),
-                }
-            }
-            results.into_iter().for_each(|val| e.release(val));
-            Ok(())
-        })?;
+        match self.blocks(&kernel, &captures, cx) {
+            Some(blocks) => self.shared_table(&mut kernel, blocks, &captures, &outs)?,
+            None => self.nest(&kernel, cx, &mut |e, indices, cx| {
+                e.table_point(&kernel, indices, &captures, &outs, cx)
+            })?,
+        }
         Ok(outs.into_iter().map(|out| out.map_or(Val::One("poison".into()), Val::Array)).collect())
+    }
+
+    /// Writes a point of a table.
+    pub(super) fn table_point(
+        &mut self,
+        kernel: &Kernel<'_>,
+        indices: &[Val],
+        captures: &[Val],
+        outs: &[Option<Array>],
+        cx: &Lanes,
+    ) -> Result<()> {
+        let results = self.at_point(kernel, indices, captures, cx)?;
+        let point = self.point(kernel, indices, cx);
+        for (result, out) in results.iter().zip(outs) {
+            let Some(out) = out else { continue };
+            match result {
+                Val::Array(array) => self.store_row(array, out, &point, cx)?,
+                Val::Target(_) => return Err(internal("a target in a table")),
+                x => self.store(out, &point, x, cx),
+            }
+        }
+        results.into_iter().for_each(|val| self.release(val));
+        Ok(())
     }
 }
 
@@ -395,25 +415,28 @@ pub(super) fn is_read_at_points(body: &Function, param: usize, indices: usize) -
 pub(super) fn is_light(body: &Function) -> bool {
     let light = |v: Value| match body.op(v) {
         Op::Elementary(code, _) => {
-            body.ty(v).is_scalar()
-                && matches!(
-                    code,
-                    Opcode::Add
-                        | Opcode::Sub
-                        | Opcode::Mul
-                        | Opcode::Neg
-                        | Opcode::Abs
-                        | Opcode::StrongMul
-                        | Opcode::MulAdd
-                        | Opcode::Max
-                        | Opcode::Min
-                        | Opcode::Powi
-                )
+            body.ty(v).is_scalar() && (is_cheap(code) || code == Opcode::Powi)
         }
         Op::Structure(_) => false,
         _ => true,
     };
     body.values().all(light)
+}
+
+/// Whether an operation is an instruction or two.
+fn is_cheap(code: Opcode) -> bool {
+    matches!(
+        code,
+        Opcode::Add
+            | Opcode::Sub
+            | Opcode::Mul
+            | Opcode::Neg
+            | Opcode::Abs
+            | Opcode::Max
+            | Opcode::Min
+            | Opcode::StrongMul
+            | Opcode::MulAdd
+    )
 }
 
 /// Whether something in a body is done for one point at a time only.

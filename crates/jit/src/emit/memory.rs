@@ -12,6 +12,7 @@ impl Emitter<'_> {
         match &array.base {
             Base::Arena(0) => "%arena".to_string(),
             Base::Arena(at) => self.op(format_args!("getelementptr i8, ptr %arena, i64 {at}")),
+            Base::Private(at) => self.op(format_args!("getelementptr i8, ptr %private, i64 {at}")),
             Base::Arg(k, at) if *at > 0 => {
                 let whole = Array { base: Base::Arg(*k, 0), ..array.clone() };
                 let pointer = self.pointer(&whole);
@@ -267,6 +268,9 @@ impl Emitter<'_> {
                 (Base::Arena(at), Some(i)) => {
                     Base::Arena(at + i as usize * lanes * array.element().bytes())
                 }
+                (Base::Private(at), Some(i)) => {
+                    Base::Private(at + i as usize * lanes * array.element().bytes())
+                }
                 _ => Base::Pointer(self.address(array, i, cx.width)),
             };
             let val = Val::Array(Array { base, ..view });
@@ -349,12 +353,33 @@ impl Emitter<'_> {
             })?;
         }
         if whole < len {
-            let bits: Vec<&str> =
-                (0..width).map(|k| if whole + k < len { "i1 true" } else { "i1 false" }).collect();
-            let inner = Lanes { width, mask: Some(format!("<{}>", bits.join(", "))) };
+            let inner = Lanes { width, mask: Some(first_lanes(len - whole, width)) };
             body(self, &Val::Affine(whole.to_string(), 1), &inner)?;
         }
         Ok(())
+    }
+
+    /// For some of the elements that lie side by side, from a whole vector on to another or to the end.
+    pub(super) fn side_by_side_between(
+        &mut self,
+        (from, to): (&str, &str),
+        len: usize,
+        width: usize,
+        mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
+    ) -> Result<()> {
+        let whole = len / width * width;
+        let less = self.op(format_args!("icmp slt i64 {to}, {whole}"));
+        let end = self.op(format_args!("select i1 {less}, i64 {to}, i64 {whole}"));
+        let all = Lanes { width, mask: None };
+        self.count(from, &end, width, |e, k| body(e, &Val::Affine(k.to_string(), 1), &all))?;
+        if whole == len {
+            return Ok(());
+        }
+        let last = self.op(format_args!("icmp eq i64 {to}, {len}"));
+        self.when(&last, |e| {
+            let some = Lanes { width, mask: Some(first_lanes(len - whole, width)) };
+            body(e, &Val::Affine(whole.to_string(), 1), &some)
+        })
     }
 
     /// Writes an array as a row of another. Rows of lanes side by side are written as wholes: squares of elements and lanes
@@ -633,4 +658,11 @@ impl Emitter<'_> {
             e.add_at(&array, &at, &x, cx)
         })
     }
+}
+
+/// The mask of the first few lanes.
+fn first_lanes(count: usize, width: usize) -> String {
+    let bits: Vec<&str> =
+        (0..width).map(|k| if k < count { "i1 true" } else { "i1 false" }).collect();
+    format!("<{}>", bits.join(", "))
 }

@@ -17,6 +17,7 @@ mod memory;
 mod parts;
 mod reduce;
 mod scalar;
+mod tasks;
 mod text;
 mod value;
 
@@ -58,6 +59,42 @@ pub(crate) enum Failure {
     Endless { function: String },
     /// Anything else.
     Other { function: String, what: String },
+}
+
+impl Failure {
+    /// Where it happens.
+    pub(crate) fn place(&self) -> String {
+        let (Failure::Index { function, .. }
+        | Failure::Guard { function, .. }
+        | Failure::Endless { function }
+        | Failure::Other { function, .. }) = self;
+        match function.is_empty() {
+            true => "a body".to_string(),
+            false => format!("@{function}"),
+        }
+    }
+
+    /// What happens.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Failure::Index { dimension, ty, .. } => {
+                format!("an index is out of range: dimension {dimension} of {ty}")
+            }
+            Failure::Guard { guard, .. } => {
+                format!("guard {guard} comes out otherwise than where the function was recorded")
+            }
+            Failure::Endless { .. } => {
+                format!("a `while` was left after {ROUNDS} rounds; does it end at all?")
+            }
+            Failure::Other { what, .. } => what.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place(), self.what())
+    }
 }
 
 type Result<T> = std::result::Result<T, JitError>;
@@ -104,6 +141,12 @@ pub(super) struct Emitter<'o> {
     text: Text,
     next: usize,
     arena: Arena,
+    /// Functions that threads run.
+    tasks: Vec<String>,
+    /// Where in the arena the memory of tasks is noted.
+    pool: Option<usize>,
+    /// How many kernels are around.
+    nested: usize,
     stacks: Vec<usize>,
     failures: Vec<Failure>,
     /// Which of several accumulators a step of a loop adds to.
@@ -147,6 +190,9 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
         text: Text::default(),
         next: 0,
         arena: Arena::default(),
+        tasks: Vec::new(),
+        pool: None,
+        nested: 0,
         stacks: Vec::new(),
         failures: Vec::new(),
         copy: 0,
@@ -169,7 +215,7 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     let width = vector_bytes * 8;
     let mut text = String::new();
     let _ = writeln!(text, "{}", e.tables);
-    for part in &e.done {
+    for part in e.tasks.iter().chain(&e.done) {
         text += part;
     }
     text += &e.whole();
@@ -193,7 +239,7 @@ pub(crate) fn emit(f: &Function, options: &Options, vector_bytes: usize) -> Resu
     Ok(Emitted {
         text,
         arena: e.arena.size(),
-        stacks: e.stacks,
+        stacks: e.stacks.into_iter().chain(e.pool).collect(),
         packed: e.packed,
         failures: e.failures,
     })

@@ -30,6 +30,13 @@ impl Emitter<'_> {
 
     /// Ends a function: what it goes to when something is wrong.
     pub(super) fn close(&mut self) {
+        let part = self.done.len();
+        let text = self.closed(&format!("part{part}"), PARAMS);
+        self.done.push(text);
+    }
+
+    /// The function that has been written, ended.
+    pub(super) fn closed(&mut self, name: &str, params: &str) -> String {
         self.line(format_args!("ret i64 0"));
         let mut fails: Vec<(usize, String)> = self.fails.drain().collect();
         fails.sort();
@@ -38,12 +45,10 @@ impl Emitter<'_> {
             self.line(format_args!("ret i64 {}", code + 1));
         }
         let text = std::mem::take(&mut self.text);
-        self.done.push(format!(
-            "define internal i64 @part{}({PARAMS}) #0 {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
-            self.done.len(),
-            text.entry,
-            text.code
-        ));
+        format!(
+            "define internal i64 @{name}({params}) #0 {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
+            text.entry, text.code
+        )
     }
 
     /// Ends a part of a long program: what the next parts need is kept in memory.

@@ -35,6 +35,8 @@ pub(super) enum Target {
 pub(super) enum Base {
     /// A place in the arena, in bytes.
     Arena(usize),
+    /// A place in the memory of a task, in bytes.
+    Private(usize),
     /// An argument of the function: its number, and bytes from where that begins.
     Arg(usize, usize),
     /// A constant.

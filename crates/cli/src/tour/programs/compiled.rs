@@ -79,7 +79,7 @@ impl Section {
         });
         let library = match cotangent::machine() {
             Ok(llvm) => {
-                format!("LLVM {}, {} doubles a vector", llvm.version.0, llvm.vector_bytes() / 8)
+                format!("LLVM {}, {} doubles a vector", llvm.version.0, llvm.cpu.vector_bytes / 8)
             }
             Err(why) => why.to_string(),
         };
