@@ -5,10 +5,12 @@
 mod coloring;
 mod compiled;
 mod eager;
+mod elementwise;
 mod gradbench;
 mod harness;
 mod ir;
 mod memory;
+mod python;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,8 @@ enum Suite {
     Compiled,
     /// The eager numbers: dual numbers, tape, second-order numbers, tracers.
     Eager,
+    /// Elementary functions over long arrays, beside numpy, PyTorch and JAX.
+    Elementwise,
     /// The evaluations of `GradBench`.
     Gradbench,
     /// Functions as programs: tracing, running, differentiating, optimising.
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Suite::Coloring => coloring::run(&mut bench),
         Suite::Compiled => compiled::run(&mut bench),
         Suite::Eager => eager::run(&mut bench),
+        Suite::Elementwise => elementwise::run(&mut bench),
         Suite::Gradbench => gradbench::run(&mut bench),
         Suite::Ir => ir::run(&mut bench),
     }

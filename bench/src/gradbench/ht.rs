@@ -303,8 +303,8 @@ impl Hand for Ht {
         let global = self.pose();
         let (turn, _) = rotation([self.theta[0], self.theta[1], self.theta[2]]);
         for v in 0..self.positions.len() {
-            for j in 0..3 {
-                self.slopes[v * POSE + j] = times(&global[j], &self.skinned[v]);
+            for (j, global) in global.iter().enumerate() {
+                self.slopes[v * POSE + j] = times(global, &self.skinned[v]);
                 self.slopes[v * POSE + 3 + j] = std::array::from_fn(|r| f64::from(r == j));
             }
         }

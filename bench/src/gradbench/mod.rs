@@ -1,7 +1,8 @@
 //! The evaluations of `GradBench`, by hand: functions and derivatives as one writes them in an afternoon.
 //!
 //! A [`Case`] has an input in the form of the protocol and a [`Hand`] that computes the same by hand, with buffers
-//! that are used again. Cotangent's own programs are those of the command (`crates/cli/src/gradbench`).
+//! that are used again. Cotangent's own programs are those of the command (`crates/cli/src/gradbench`). Where they are
+//! set up, JAX and PyTorch are measured beside (`peers.rs`).
 
 mod ba;
 mod det;
@@ -16,6 +17,7 @@ mod ode;
 #[path = "../../../crates/cli/src/gradbench/mod.rs"]
 mod ours;
 mod particle;
+mod peers;
 mod saddle;
 
 use std::cell::RefCell;
@@ -49,11 +51,12 @@ pub fn run(bench: &mut Bench) {
         bench.note("skipped: there are no threads");
         return;
     };
+    let mut peers = peers::Peers::start(bench);
     for size in [Size::Small, Size::Middle, Size::Large] {
         for case in cases(size) {
             // Two of them have one size.
             if size == Size::Large || !matches!(case.module, "particle" | "saddle") {
-                one(bench, size, case, &two);
+                one(bench, &mut peers, size, case, &two);
             }
         }
     }
@@ -64,7 +67,13 @@ fn threads(module: &str) -> Option<f64> {
     matches!(module, "gmm" | "ba" | "kmeans" | "lse" | "llsq" | "ht").then_some(1.0 / 1.7)
 }
 
-fn one(bench: &mut Bench, size: Size, case: Case, two: &rayon::ThreadPool) {
+fn one(
+    bench: &mut Bench,
+    peers: &mut peers::Peers,
+    size: Size,
+    case: Case,
+    two: &rayon::ThreadPool,
+) {
     let Case { module, label, functions, input, hand } = case;
     let hand = RefCell::new(hand);
     for (k, function) in functions.into_iter().enumerate() {
@@ -110,6 +119,12 @@ fn one(bench: &mut Bench, size: Size, case: Case, two: &rayon::ThreadPool) {
             let case = format!("{name}, two threads");
             bench.compare(SUITE, &case, 1, both, vec![(alone, threads(module))]);
         }
+        let expected = found.clone();
+        let case = (module, &*label, &input);
+        peers.compare(bench, case, function, &expected, || {
+            let done = run(&programs, &mut found);
+            done.expect("it has run before");
+        });
     }
 }
 

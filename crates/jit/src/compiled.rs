@@ -7,6 +7,7 @@ use cotangent_ir::{Element, Function, Type};
 
 use crate::blocks::blocked;
 use crate::emit::{Emitted, Failure, emit};
+use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
 use crate::{JitError, Options, cache};
@@ -145,6 +146,10 @@ fn common(mut types: impl Iterator<Item = Type>) -> Option<Element> {
 }
 
 fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
-    let blocked = options.parallel.map(|least| blocked(f, least as f64));
-    emit(blocked.as_ref().unwrap_or(f), options, llvm.cpu.vector_bytes, false)
+    // What threads are to share however short it is, is a table however short it is.
+    let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
+    if let Some(least) = options.parallel {
+        f = blocked(&f, least as f64);
+    }
+    emit(&f, options, llvm.cpu.vector_bytes, false)
 }

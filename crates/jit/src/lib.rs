@@ -10,6 +10,7 @@ mod compiled;
 mod cpu;
 mod emit;
 mod error;
+mod fuse;
 mod llvm;
 mod load;
 mod object;

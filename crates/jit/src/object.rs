@@ -6,6 +6,7 @@ use cotangent_ir::{Function, Type};
 use object::{Object as _, ObjectSymbol};
 
 use crate::emit::{Failure, emit};
+use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
 use crate::{Cpu, JitError, Options};
 
@@ -66,7 +67,7 @@ impl Object {
         check_name(name)?;
         // Threads are cotangent's.
         let options = Options { parallel: None, ..options.clone() };
-        let emitted = emit(f, &options, cpu.vector_bytes, true)?;
+        let emitted = emit(&fused(f, LEAST), &options, cpu.vector_bytes, true)?;
         if !emitted.stacks.is_empty() {
             let what =
                 format!("@{} ahead of time: a loop in it keeps as much as it needs", f.name());
