@@ -34,3 +34,26 @@ fn a_long_program_is_what_the_interpreter_says() {
         }
     }
 }
+
+/// Sums stand in the middle of it, so that a part may end just behind one.
+#[test]
+fn sums_in_a_long_program() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let mut text = String::from("fn @f(%x: [5]f64) -> f64 {\n  %a0 = ld %x[0]\n");
+    for k in 0..600 {
+        let next = k + 1;
+        text += &format!(
+            "  %s{k} = red sum (%i < 5) {{ %e{k} = ld %x[%i] %f{k} = mul %e{k}, %a{k} yield %f{k} }}\n  \
+             %t{k} = sin %s{k}\n  %u{k} = mul %t{k}, %a{k}\n  %a{next} = add %u{k}, 0.5\n"
+        );
+    }
+    text += "  ret %a600\n}\n";
+    let f = cotangent_ir::parse(&text).unwrap();
+    let x = [0.1, 0.4, -0.3, 0.2, 0.25];
+    let expected = f.run(&x).unwrap();
+    let compiled = Compiled::new(&f, &Options::default().exact()).unwrap();
+    let found = compiled.run(&x, &mut compiled.workspace()).unwrap();
+    assert!((found[0] - expected[0]).abs() < 1e-12, "{found:?} and {expected:?}");
+}

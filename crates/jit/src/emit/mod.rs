@@ -174,6 +174,8 @@ struct Frame<'f> {
     result_of: FxHashMap<Value, Vec<usize>>,
     /// The parameters of a long program: numbers are read where they are used.
     origins: Vec<Val>,
+    /// The values of a long program that somebody may still need.
+    open: Vec<Value>,
     /// Where values of a long program are kept from part to part.
     kept: FxHashMap<Value, usize>,
     /// Where a value is to stand, if somebody has asked for it.
@@ -298,6 +300,7 @@ impl Emitter<'_> {
             ranges,
             result_of: FxHashMap::default(),
             origins: Vec::new(),
+            open: Vec::new(),
             kept: FxHashMap::default(),
             dests: destinations(f, outs),
         };
@@ -316,9 +319,10 @@ impl Emitter<'_> {
         args.into_iter().flatten().for_each(|val| self.release(val));
         for value in f.values() {
             if long {
-                if self.text.lines > PART && self.stacks.is_empty() {
+                if self.text.lines > PART && self.stacks.is_empty() && !frame.has_parts() {
                     self.cut(&mut frame);
                 }
+                frame.open.push(value);
                 f.operands(value).for_each(|operand| self.recall(&mut frame, operand));
             }
             match f.op(value) {

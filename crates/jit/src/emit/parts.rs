@@ -7,8 +7,22 @@ use cotangent_ir::{Op, Type, Value};
 use super::value::{self, Array, Base, Val};
 use super::{Emitter, Frame, INLINED, Lanes, PARAMS, Result, llvm_type};
 
-/// How many parts are compiled together.
+/// How many parts are compiled together, at least: a module costs a millisecond whatever is in it.
 const TOGETHER: usize = 2;
+/// Modules, at most.
+const MODULES: usize = 32;
+
+impl Frame<'_> {
+    /// Whether there are parts of structures that are still to become values.
+    pub(super) fn has_parts(&self) -> bool {
+        self.parts.iter().any(|(whole, parts)| {
+            let used = self.all_parts.get(whole);
+            parts.iter().enumerate().any(|(k, part)| {
+                part.is_some() && used.is_some_and(|used| matches!(used.get(k), Some(Some(_))))
+            })
+        })
+    }
+}
 
 impl Emitter<'_> {
     /// The text in modules: one, or some parts in each if there are many.
@@ -17,13 +31,14 @@ impl Emitter<'_> {
         if self.done.len() <= TOGETHER || !self.tasks.is_empty() || !self.tables.is_empty() {
             return vec![self.one_module()];
         }
-        let mut modules = Vec::with_capacity(self.done.len() / TOGETHER + 2);
+        let mut modules = Vec::with_capacity(MODULES + 1);
         let mut all = String::new();
-        for (k, parts) in self.done.chunks(TOGETHER).enumerate() {
+        let together = self.done.len().div_ceil(MODULES).max(TOGETHER);
+        for (k, parts) in self.done.chunks(together).enumerate() {
             modules.push(self.module(
                 &parts.concat().replace("define internal i64 @part", "define hidden i64 @part"),
             ));
-            for part in k * TOGETHER..k * TOGETHER + parts.len() {
+            for part in k * together..k * together + parts.len() {
                 let _ = writeln!(all, "declare hidden i64 @part{part}(ptr, ptr)");
             }
         }
@@ -111,7 +126,9 @@ impl Emitter<'_> {
     /// Ends a part of a long program: what the next parts need is kept in memory.
     pub(super) fn cut(&mut self, frame: &mut Frame<'_>) {
         let mut new: Vec<Value> = Vec::new();
-        for value in frame.f.values() {
+        let Frame { open, values, .. } = frame;
+        open.retain(|v| values[v.index()].is_some());
+        for value in frame.open.clone() {
             if let Op::Param(k) = frame.f.op(value)
                 && frame.values[value.index()].is_some()
             {
