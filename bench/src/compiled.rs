@@ -9,6 +9,7 @@ use cotangent_optimize::simplify;
 use cotangent_transform::{gradient, hessian};
 
 use crate::harness::{Bench, contender};
+use crate::vectors;
 
 const SUITE: &str = "compiled";
 
@@ -27,11 +28,25 @@ pub fn run(bench: &mut Bench) {
             n,
             &rosenbrock_loop(n),
             rosenbrock_flat(n),
-            rosenbrock_by_hand,
+            [rosenbrock_by_hand, vectors::rosenbrock],
         );
     }
-    gradients(bench, "ackley", 100, &ackley_loop(100), ackley_flat(100), ackley_by_hand);
-    gradients(bench, "log-sum-exp", 100, &lse_loop(100), lse_flat(100), lse_by_hand);
+    gradients(
+        bench,
+        "ackley",
+        100,
+        &ackley_loop(100),
+        ackley_flat(100),
+        [ackley_by_hand, vectors::ackley],
+    );
+    gradients(
+        bench,
+        "log-sum-exp",
+        100,
+        &lse_loop(100),
+        lse_flat(100),
+        [lse_by_hand, vectors::log_sum_exp],
+    );
     for n in [10, 50] {
         hessians(bench, n);
     }
@@ -71,11 +86,18 @@ fn gradients(
     n: usize,
     loops: &Function,
     flat: Function,
-    by_hand: ByHand,
+    [by_hand, in_vectors]: [ByHand; 2],
 ) {
     let x = point(n);
     let mut g = vec![0.0; n];
     let value = by_hand(&x, &mut g);
+    let mut again = vec![0.0; n];
+    let other = in_vectors(&x, &mut again);
+    assert!((other - value).abs() <= 1e-10 * value.abs().max(1.0), "{case}: {other} and {value}");
+    let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-10 * b.abs().max(1.0);
+    assert!(again.iter().zip(&g).all(same), "{case}: another gradient in vectors");
+    // As it is without further ado: on all threads.
+    let pool = rayon::ThreadPoolBuilder::new().build().expect("there are threads");
     for (form, f, target) in [("loop", loops.clone(), 0.5), ("flat", flat, 1.5)] {
         let case = format!("{case} gradient, {form}");
         if !bench.wants(&case) {
@@ -91,10 +113,11 @@ fn gradients(
         let mut place = vec![0.0; n];
         let ours = contender("ours", || ready.run(black_box(&x)));
         let hand = contender("by hand", || by_hand(black_box(&x), &mut place));
-        bench.compare(SUITE, &case, n, ours, vec![(hand, Some(target))]);
+        let vectors = contender("by hand, vectors", || in_vectors(black_box(&x), &mut again));
+        bench.compare(SUITE, &case, n, ours, vec![(hand, Some(target)), (vectors, None)]);
         // Machine code that somebody has is not made again.
         drop(ready);
-        let made = bench.time(|| Ready::new(&derived));
+        let made = bench.time(|| pool.install(|| Ready::new(&derived)));
         bench.record(SUITE, &case, n, "ms to compile", made / 1e6, 50.0, "limit", Some(1.0));
     }
 }

@@ -11,6 +11,7 @@ mod harness;
 mod ir;
 mod memory;
 mod python;
+mod vectors;
 
 use std::process::ExitCode;
 
