@@ -16,7 +16,7 @@
 //! - **Operators**: [`derivative`], [`second_derivative`], [`gradient`], [`jacobian`], [`hessian`],
 //!   [`pushforward`], [`pullback`], [`hvp`], [`taylor`]; each with the value, in place, and prepared for
 //!   many evaluations ([`prepare_gradient`] …).
-//! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`].
+//! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`], [`MachineCode`].
 //! - **Sparse**: [`sparse_jacobian`], [`sparse_hessian`] by [`Sparse`] backends, [`edge_pushing`].
 //! - **Machine code**: [`compile`], [`compile_at`], [`compile_arrays`] give a [`Compiled`] function;
 //!   a [`Library`] of them is linked into programs without cotangent.
@@ -55,8 +55,8 @@ pub use analyse::{
     jacobian_sparsity, jacobian_sparsity_at, operation_log, operations,
 };
 pub use backend::{
-    Auto, Backend, Choice, Engine, FiniteDifferences, Forward, Inner, Mixed, MixedEngine, Outer,
-    Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
+    Auto, Backend, Choice, Engine, FiniteDifferences, Forward, Inner, MachineCode, Mixed,
+    MixedEngine, Outer, Reverse, SecondOrder, SecondOrderBackend, SecondOrderEngine,
 };
 pub use check::{Comparison, Report, check_derivatives, check_rule};
 pub use compile::{Compiled, Library, compile, compile_arrays, compile_at, machine};

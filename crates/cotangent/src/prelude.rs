@@ -9,6 +9,6 @@ pub use crate::operator::{
     value_derivative_and_second_derivative, value_gradient_and_hessian,
 };
 pub use crate::{
-    Auto, Context, Differentiable, Elementary, FiniteDifferences, Forward, Many, One, Reverse,
-    Scalar, SecondOrder, Var, function, recorded,
+    Auto, Context, Differentiable, Elementary, FiniteDifferences, Forward, MachineCode, Many, One,
+    Reverse, Scalar, SecondOrder, Var, function, recorded,
 };

@@ -200,6 +200,7 @@ macro_rules! first_order {
         $check($f, &Reverse::default(), &$e, 1e-12);
         $check($f, &Reverse { replay: true }, &$e, 1e-12);
         $check($f, &Auto, &$e, 1e-12);
+        $check($f, &MachineCode, &$e, 1e-12);
         for order in [1, 2, 4, 6, 8] {
             let tolerance = if order == 1 { 1e-5 } else { 1e-8 };
             $check($f, &FiniteDifferences { order, ..Default::default() }, &$e, tolerance);
@@ -218,6 +219,7 @@ macro_rules! second_order {
         $check(f, &forward, &e, &h, 1e-12);
         $check(f, &reverse, &e, &h, 1e-12);
         $check(f, &Auto, &e, &h, 1e-12);
+        $check(f, &MachineCode, &e, &h, 1e-12);
         $check(f, &SecondOrder { outer: forward, inner: forward }, &e, &h, 1e-12);
         $check(
             f,

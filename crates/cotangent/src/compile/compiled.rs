@@ -1,14 +1,12 @@
 //! A compiled function: its values and derivatives at a point.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
 
 use cotangent_ir as ir;
-use cotangent_optimize::simplify;
 use cotangent_transform as transform;
 
 use super::Again;
-use super::recording::{Engine, Kind, Recording, interpret};
+use super::recording::{Engine, Kind, Recordings};
 use crate::error::check_size;
 use crate::{Error, Matrix};
 
@@ -17,14 +15,14 @@ pub struct Compiled {
     pub(super) inputs: usize,
     pub(super) outputs: usize,
     /// One for each way through the branches.
-    recordings: RwLock<Vec<Arc<Recording>>>,
+    recordings: Recordings,
     again: Option<Again>,
 }
 
 impl Compiled {
     pub(super) fn of(program: &ir::Function, inputs: usize, again: Option<Again>) -> Compiled {
         let outputs = program.results().iter().map(|v| program.ty(*v).len().unwrap_or(0)).sum();
-        let recordings = RwLock::new(vec![Arc::new(Recording::new(simplify(program)))]);
+        let recordings = Recordings::new(program, usize::MAX);
         Compiled { inputs, outputs, recordings, again }
     }
 
@@ -52,7 +50,7 @@ impl Compiled {
 
     /// How many ways through the branches of the function have been recorded.
     pub fn recordings(&self) -> usize {
-        self.recordings.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.recordings.len()
     }
 
     /// Compiles the function itself now, not when it is first asked for.
@@ -68,7 +66,7 @@ impl Compiled {
     /// # Errors
     /// As [`values`](Compiled::values).
     pub fn is_machine_code(&self) -> Result<bool, Error> {
-        let Some(first) = self.recording(0) else { return Ok(false) };
+        let Some(first) = self.recordings.get(0) else { return Ok(false) };
         Ok(matches!(first.engine(Kind::Value)?, Engine::Machine(..)))
     }
 
@@ -79,46 +77,18 @@ impl Compiled {
         x: &[&[f64]],
         out: &mut [&mut [f64]],
     ) -> Result<(), Error> {
-        let mut tried = 0;
-        loop {
-            while let Some(recording) = self.recording(tried) {
-                if recording.engine(kind)?.run(x, out)? {
-                    return Ok(());
-                }
-                tried += 1;
-            }
-            let Some(again) = &self.again else {
-                let what = "a branch goes another way here than where the function was recorded; use `compile_at`";
-                return Err(Error::Compiled(what.to_string()));
-            };
-            let program = simplify(&again(&x[0][..self.inputs])?);
-            let same = {
-                let recordings = self.recordings.read().unwrap_or_else(PoisonError::into_inner);
-                recordings.iter().find(|known| known.program == program).cloned()
-            };
-            if let Some(recording) = same {
-                // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
-                let found = interpret(&recording.derived(kind)?, x, out);
-                return found.map_err(|error| Error::Compiled(error.to_string()));
-            }
-            let mut recordings = self.recordings.write().unwrap_or_else(PoisonError::into_inner);
-            // Somebody else may have come first.
-            if recordings.len() == tried {
-                recordings.push(Arc::new(Recording::new(program)));
-            }
+        match &self.again {
+            Some(again) => self.recordings.run(kind, x, out, Some(&|| again(&x[0][..self.inputs]))),
+            None => self.recordings.run(kind, x, out, None),
         }
     }
 
     /// The program that computes something, as it was first recorded.
     pub(super) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
-        match self.recording(0) {
+        match self.recordings.get(0) {
             Some(recording) => recording.derived(kind),
             None => Err(Error::Compiled("there is no recording".to_string())),
         }
-    }
-
-    fn recording(&self, k: usize) -> Option<Arc<Recording>> {
-        self.recordings.read().unwrap_or_else(PoisonError::into_inner).get(k).cloned()
     }
 
     fn check(&self, x: &[f64]) -> Result<(), Error> {
@@ -325,8 +295,7 @@ impl Compiled {
     }
 
     fn with_program<T: Default>(&self, f: impl FnOnce(&ir::Function) -> T) -> T {
-        let recordings = self.recordings.read().unwrap_or_else(PoisonError::into_inner);
-        recordings.first().map_or_else(T::default, |recording| f(&recording.program))
+        self.recordings.get(0).map_or_else(T::default, |recording| f(&recording.program))
     }
 
     /// A matrix from blocks: for each of some groups of rows, for each parameter.

@@ -7,7 +7,7 @@ mod bindings;
 mod compiled;
 mod library;
 mod many;
-mod recording;
+pub(crate) mod recording;
 
 use cotangent_ir as ir;
 use cotangent_jit::Llvm;

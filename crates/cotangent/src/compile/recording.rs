@@ -1,18 +1,19 @@
 //! A recorded function, the programs that are derived from it, and what runs them.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use cotangent_ir as ir;
 use cotangent_jit::{Compiled as Machine, JitError, Options, Workspace};
 use cotangent_optimize::simplify;
 use cotangent_transform as transform;
+use rustc_hash::FxHashSet;
 
 use super::BLOCK;
 use crate::Error;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Value,
     Gradient,
     Jacobian,
@@ -20,51 +21,123 @@ pub(super) enum Kind {
     Pushforward,
     Pullback,
     Hvp,
+    /// Outputs, their first and second derivatives, among others: of one input.
+    Second,
     Values,
     Gradients,
 }
 
-const KINDS: usize = 9;
+const KINDS: usize = 10;
+
+/// The ways through the branches of a function that have been recorded.
+pub(crate) struct Recordings {
+    /// How many parameters move, from the first on; the others are constants.
+    moving: usize,
+    list: RwLock<Vec<Arc<Recording>>>,
+}
+
+/// Records a function anew, where none of the recordings goes.
+pub(crate) type Anew<'a> = &'a dyn Fn() -> Result<ir::Function, Error>;
+
+impl Recordings {
+    pub(crate) fn new(program: &ir::Function, moving: usize) -> Recordings {
+        let first = Recording::new(simplify(program), moving);
+        Recordings { moving, list: RwLock::new(vec![Arc::new(first)]) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    pub(crate) fn get(&self, k: usize) -> Option<Arc<Recording>> {
+        self.list.read().unwrap_or_else(PoisonError::into_inner).get(k).cloned()
+    }
+
+    /// Runs what computes something, on the way through the branches that goes there.
+    pub(crate) fn run(
+        &self,
+        kind: Kind,
+        x: &[&[f64]],
+        out: &mut [&mut [f64]],
+        anew: Option<Anew<'_>>,
+    ) -> Result<(), Error> {
+        let mut tried = 0;
+        loop {
+            while let Some(recording) = self.get(tried) {
+                if recording.engine(kind)?.run(x, out)? {
+                    return Ok(());
+                }
+                tried += 1;
+            }
+            let Some(anew) = anew else {
+                let what = "a branch goes another way here than where the function was recorded; use `compile_at`";
+                return Err(Error::Compiled(what.to_string()));
+            };
+            let program = simplify(&anew()?);
+            let same = {
+                let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
+                list.iter().find(|known| known.program == program).cloned()
+            };
+            if let Some(recording) = same {
+                // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
+                let found = interpret(&recording.derived(kind)?, x, out);
+                return found.map_err(|error| Error::Compiled(error.to_string()));
+            }
+            let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+            // Somebody else may have come first.
+            if list.len() == tried {
+                list.push(Arc::new(Recording::new(program, self.moving)));
+            }
+        }
+    }
+}
 
 /// One way through the branches of a function.
-pub(super) struct Recording {
-    pub(super) program: ir::Function,
+pub(crate) struct Recording {
+    pub(crate) program: ir::Function,
+    moving: usize,
     engines: [OnceLock<Result<Engine, Error>>; KINDS],
 }
 
 impl Recording {
-    pub(super) fn new(program: ir::Function) -> Recording {
-        Recording { program, engines: Default::default() }
+    fn new(program: ir::Function, moving: usize) -> Recording {
+        Recording { program, moving, engines: Default::default() }
     }
 
     /// The program that computes something.
-    pub(super) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
+    pub(crate) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
         let f = &self.program;
+        let names: FxHashSet<&str> =
+            f.params().iter().take(self.moving).map(|p| p.name.as_str()).collect();
+        let moves = |p: &ir::Param| names.contains(p.name.as_str());
         let derived = match kind {
             // It is simplified already.
             Kind::Value => return Ok(f.clone()),
-            Kind::Gradient => transform::gradient(f),
-            Kind::Jacobian => transform::jacobian(f),
-            Kind::Hessian => transform::hessian(f),
-            Kind::Pushforward => transform::linearize(f),
-            Kind::Pullback => transform::reverse(f),
-            Kind::Hvp => transform::gradient(f).and_then(|g| transform::linearize(&simplify(&g))),
+            Kind::Gradient => transform::gradient_to(f, moves),
+            Kind::Jacobian => transform::jacobian_to(f, moves),
+            Kind::Hessian => transform::hessian_to(f, moves),
+            Kind::Pushforward => transform::linearize_to(f, moves),
+            Kind::Pullback => transform::reverse_to(f, moves),
+            Kind::Hvp => transform::gradient_to(f, moves)
+                .and_then(|g| transform::linearize_to(&simplify(&g), moves)),
+            Kind::Second => transform::jacobian_to(f, moves)
+                .and_then(|g| transform::jacobian_to(&simplify(&g), moves)),
             Kind::Values => transform::batch(f, ir::Dim::Size(BLOCK), |_| true),
-            Kind::Gradients => transform::gradient(f)
+            Kind::Gradients => transform::gradient_to(f, moves)
                 .and_then(|g| transform::batch(&simplify(&g), ir::Dim::Size(BLOCK), |_| true)),
         };
         let program = derived.map_err(|e| Error::Compiled(e.to_string()))?;
         Ok(simplify(&program))
     }
 
-    pub(super) fn engine(&self, kind: Kind) -> Result<&Engine, Error> {
+    pub(crate) fn engine(&self, kind: Kind) -> Result<&Engine, Error> {
         let made = self.engines[kind as usize].get_or_init(|| Ok(Engine::new(self.derived(kind)?)));
         made.as_ref().map_err(Clone::clone)
     }
 }
 
 /// A program that can be run.
-pub(super) enum Engine {
+pub(crate) enum Engine {
     /// Machine code, and workspaces that nobody uses at the moment.
     Machine(Machine, Mutex<Vec<Workspace>>),
     Interpreter(ir::Function),
@@ -82,7 +155,7 @@ impl Engine {
     }
 
     /// Whether a branch would go another way is not an error here.
-    pub(super) fn run(&self, x: &[&[f64]], out: &mut [&mut [f64]]) -> Result<bool, Error> {
+    pub(crate) fn run(&self, x: &[&[f64]], out: &mut [&mut [f64]]) -> Result<bool, Error> {
         let outcome = match self {
             Engine::Machine(machine, spare) => {
                 let unused = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -101,7 +174,7 @@ impl Engine {
 }
 
 /// Runs a program without machine code.
-pub(super) fn interpret(
+fn interpret(
     program: &ir::Function,
     x: &[&[f64]],
     out: &mut [&mut [f64]],
