@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use cotangent::{Compiled, compile_arrays};
+use cotangent::{Compiled, Library, compile_arrays};
 use cotangent_ir::sum_over;
 use serde::Serialize;
 
@@ -59,6 +59,8 @@ pub(super) struct Section {
     /// The time of a gradient, in times that by hand.
     ratio: f64,
     first_milliseconds: f64,
+    /// The gradient as a function of C, in a library that is linked without cotangent.
+    prototype: Option<String>,
 }
 
 impl Section {
@@ -83,7 +85,14 @@ impl Section {
             }
             Err(why) => why.to_string(),
         };
+        // What stands in the way, if anything does, was said above.
+        let shipped = Library::new("model").gradient("rosenbrock_gradient", &f).ok();
+        let prototype = shipped.and_then(|library| {
+            let header = library.header();
+            header.lines().find(|line| line.starts_with("uint64_t")).map(str::to_string)
+        });
         Ok(Section {
+            prototype,
             source: crate::tour::shown(include_str!("compiled.rs")),
             machine_code: f.is_machine_code()?,
             library,
@@ -101,6 +110,9 @@ impl Section {
         writeln!(out, "  engine         {engine} ({})", self.library)?;
         writeln!(out, "  to the hand-written gradient {:.1e}", self.difference)?;
         writeln!(out, "  time           {:.2} × the hand-written gradient", self.ratio)?;
+        if let Some(prototype) = &self.prototype {
+            writeln!(out, "  in a library   {prototype}")?;
+        }
         let made = format!(
             "Recorded as a sum, differentiated, optimised and compiled when first asked for: {:.0} ms. \
              Points are the lanes of vectors.",
