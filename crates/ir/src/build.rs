@@ -208,12 +208,21 @@ impl Builder {
             Opcode::Mul | Opcode::StrongMul if is(0, 1.0) => Some(args[1]),
             Opcode::Mul | Opcode::StrongMul | Opcode::Div if is(1, 1.0) => Some(args[0]),
             // By its definition a zero on the left wins over everything.
-            Opcode::StrongMul if self.function.op(args[0]) == Op::Constant(0) => Some(args[0]),
+            Opcode::StrongMul if self.is_nought(args[0]) => Some(args[0]),
             Opcode::Powi if parameter == 1 => Some(args[0]),
             Opcode::Neg if self.function.op(args[0]) == Op::Elementary(Opcode::Neg, 0) => {
                 self.function.operands(args[0]).next()
             }
             _ => None,
+        }
+    }
+
+    /// Whether a value is zero without a sign, or an array of nothing else.
+    fn is_nought(&self, value: Value) -> bool {
+        match self.function.op(value) {
+            Op::Constant(bits) => bits == 0,
+            Op::Fill => self.function.operands(value).next().is_some_and(|x| self.is_nought(x)),
+            _ => false,
         }
     }
 
