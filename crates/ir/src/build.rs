@@ -167,7 +167,7 @@ impl Builder {
         let all_known = args
             .iter()
             .zip(&mut numbers)
-            .all(|(arg, number)| self.known(*arg).map(|c| *number = c).is_some());
+            .all(|(arg, number)| self.known_everywhere(*arg).map(|c| *number = c).is_some());
         if all_known && let Some(exact) = fold(code, &numbers[..args.len()], ty) {
             return self.constant(exact, ty);
         }
@@ -203,7 +203,7 @@ impl Builder {
 
     /// The value that an operation leaves as it is, to the bit and in every interpretation.
     fn unchanged(&self, code: Opcode, parameter: i32, args: &[Value]) -> Option<Value> {
-        let is = |k: usize, c: f64| self.known(args[k]) == Some(c);
+        let is = |k: usize, c: f64| self.known_everywhere(args[k]) == Some(c);
         match code {
             Opcode::Mul | Opcode::StrongMul if is(0, 1.0) => Some(args[1]),
             Opcode::Mul | Opcode::StrongMul | Opcode::Div if is(1, 1.0) => Some(args[0]),
@@ -214,6 +214,14 @@ impl Builder {
                 self.function.operands(args[0]).next()
             }
             _ => None,
+        }
+    }
+
+    /// The number that a value is, or all elements of an array.
+    fn known_everywhere(&self, value: Value) -> Option<f64> {
+        match self.function.op(value) {
+            Op::Fill => self.function.operands(value).next().and_then(|x| self.known(x)),
+            _ => self.known(value),
         }
     }
 
