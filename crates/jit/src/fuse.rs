@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 /// Shorter arrays, or arrays of shorter rows, are done as they stand.
 pub(crate) const LEAST: usize = 64;
 
+/// The most operations that become one table: LLVM takes long over long loops, and registers run out.
+const MOST: usize = 64;
+
 /// The function with tables for operations on arrays, also in loops and branches, not within kernels.
 pub(crate) fn fused(f: &Function, least: usize) -> Function {
     let needed = |v| is_pointwise(f, v, least) || f.structure(v).is_some_and(is_control);
@@ -71,9 +74,17 @@ fn inlined(f: &Function, least: usize) -> Vec<bool> {
     }
     let roots = f.results().iter().copied().chain(f.guards().iter().map(|g| g.condition));
     roots.for_each(|v| uses[v.index()] += 2);
-    f.values()
-        .map(|v| is_pointwise(f, v, least) && together[v.index()] && uses[v.index()] == 1)
-        .collect()
+    let mut inlined = vec![false; f.len()];
+    let mut sizes = vec![1; f.len()];
+    for value in f.values() {
+        let own = f.operands(value).filter(|v| inlined[v.index()]);
+        sizes[value.index()] += own.map(|v| sizes[v.index()]).sum::<usize>();
+        inlined[value.index()] = is_pointwise(f, value, least)
+            && together[value.index()]
+            && uses[value.index()] == 1
+            && sizes[value.index()] < MOST;
+    }
+    inlined
 }
 
 /// An operation on arrays with all that is computed for it alone.

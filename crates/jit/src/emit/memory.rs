@@ -287,101 +287,6 @@ impl Emitter<'_> {
         Ok(Val::Array(to))
     }
 
-    /// For each of some elements, one after the other.
-    pub(super) fn each(
-        &mut self,
-        len: usize,
-        body: impl FnOnce(&mut Self, &Val) -> Result<()>,
-    ) -> Result<()> {
-        match len {
-            0 => Ok(()),
-            1 => body(self, &Val::int(0)),
-            _ => self.count("0", &len.to_string(), 1, |e, k| body(e, &Val::One(k.to_string()))),
-        }
-    }
-
-    /// For some elements of arrays that lie side by side: as vectors of them where there are no lanes yet.
-    pub(super) fn side_by_side(
-        &mut self,
-        len: usize,
-        width: usize,
-        cx: &Lanes,
-        body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
-    ) -> Result<()> {
-        self.side_by_side_in(1, len, width, cx, body)
-    }
-
-    /// The same, several vectors a round: each knows its number (`copy`), so that sums need not wait for each other.
-    pub(super) fn side_by_side_in(
-        &mut self,
-        copies: usize,
-        len: usize,
-        width: usize,
-        cx: &Lanes,
-        mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
-    ) -> Result<()> {
-        if cx.width > 1 || width == 1 || len == 1 {
-            return self.each(len, |e, k| body(e, k, cx));
-        }
-        let inner = Lanes { width, mask: None };
-        let round = copies * width;
-        let rounds = if copies > 1 { len / round * round } else { 0 };
-        if rounds > 0 {
-            self.count("0", &rounds.to_string(), round, |e, k| {
-                for copy in 0..copies {
-                    let from = e.integral(
-                        Integral::Add,
-                        &Val::One(k.to_string()),
-                        &Val::int((copy * width) as i64),
-                        Element::I64,
-                        &Lanes::none(),
-                    );
-                    let Val::One(from) = from else { return Err(internal("an index in lanes")) };
-                    e.copy = copy;
-                    body(e, &Val::Affine(from, 1), &inner)?;
-                }
-                e.copy = 0;
-                Ok(())
-            })?;
-        }
-        let whole = len / width * width;
-        if whole == rounds + width {
-            body(self, &Val::Affine(rounds.to_string(), 1), &inner)?;
-        } else if whole > rounds {
-            self.count(&rounds.to_string(), &whole.to_string(), width, |e, k| {
-                body(e, &Val::Affine(k.to_string(), 1), &inner)
-            })?;
-        }
-        if whole < len {
-            let inner = Lanes { width, mask: Some(first_lanes(len - whole, width)) };
-            body(self, &Val::Affine(whole.to_string(), 1), &inner)?;
-        }
-        Ok(())
-    }
-
-    /// For some of the elements that lie side by side, from a whole vector on to another or to the end.
-    pub(super) fn side_by_side_between(
-        &mut self,
-        (from, to): (&str, &str),
-        len: usize,
-        width: usize,
-        mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
-    ) -> Result<()> {
-        let whole = len / width * width;
-        let less = self.op(format_args!("icmp slt i64 {to}, {whole}"));
-        let end = self.op(format_args!("select i1 {less}, i64 {to}, i64 {whole}"));
-        let all = Lanes { width, mask: None };
-        self.count(from, &end, width, |e, k| body(e, &Val::Affine(k.to_string(), 1), &all))?;
-        if whole == len {
-            return Ok(());
-        }
-        let last = self.op(format_args!("icmp eq i64 {to}, {len}"));
-        self.when(&last, |e| {
-            let some = Lanes { width, mask: Some(first_lanes(len - whole, width)) };
-            body(e, &Val::Affine(whole.to_string(), 1), &some)
-        })
-    }
-
     /// Writes an array as a row of another. Rows of lanes side by side are written as wholes: squares of elements and lanes
     /// are turned over in registers.
     pub(super) fn store_row(
@@ -658,11 +563,4 @@ impl Emitter<'_> {
             e.add_at(&array, &at, &x, cx)
         })
     }
-}
-
-/// The mask of the first few lanes.
-fn first_lanes(count: usize, width: usize) -> String {
-    let bits: Vec<&str> =
-        (0..width).map(|k| if k < count { "i1 true" } else { "i1 false" }).collect();
-    format!("<{}>", bits.join(", "))
 }

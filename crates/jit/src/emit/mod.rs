@@ -9,6 +9,7 @@ mod accumulate;
 mod arena;
 mod classify;
 mod control;
+mod elements;
 mod elementwise;
 mod growing;
 mod kernels;
