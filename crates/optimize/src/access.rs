@@ -51,6 +51,23 @@ impl Rewriter<'_> {
         Some(new)
     }
 
+    /// The bits of the number that a loop keeps in every round, if it is one that is known.
+    pub(crate) fn element(&self, f: &Function, array: Value) -> Option<u64> {
+        match f.op(array) {
+            Op::Param(k) => self.elements.get(k as usize).copied().flatten(),
+            Op::Part(k) => match f.structure(f.operand(array, 0))? {
+                Structure::For { carries, body } if k as usize >= *carries => {
+                    match body.op(*body.results().get(k as usize)?) {
+                        Op::Constant(bits) => Some(bits),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn load(
         &mut self,
         b: &mut Builder,
@@ -60,6 +77,11 @@ impl Rewriter<'_> {
         let (array, indices) = operands.split_first()?;
         let f = b.function();
         let source = f.op(*array);
+        if let Some(bits) = self.element(f, *array)
+            && ty.is_scalar()
+        {
+            return Some(("load_of_equal_rows", b.constant(f64::from_bits(bits), ty)));
+        }
         if !matches!(source, Op::Put | Op::PutAdd) {
             return None;
         }

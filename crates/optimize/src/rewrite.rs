@@ -33,6 +33,8 @@ pub(crate) struct Rewriter<'t> {
     targets: Vec<bool>,
     /// By new value: whether it is a target with something added.
     targeted: Vec<bool>,
+    /// By parameter: the bits of the number that all elements of an array are.
+    pub(crate) elements: Vec<Option<u64>>,
     depth: usize,
     /// Only rules that do not grow.
     strict: bool,
@@ -40,16 +42,26 @@ pub(crate) struct Rewriter<'t> {
 
 /// The function with rules of algebra and of arrays applied to a fixpoint.
 pub(crate) fn algebra(f: &Function, tally: &mut Tally, strict: bool) -> Function {
-    rewrite(f, tally, vec![None; f.params().len()], Vec::new(), strict)
+    rewrite(f, tally, Known::nothing(f.params().len()), strict)
 }
 
-fn rewrite(
-    f: &Function,
-    tally: &mut Tally,
+/// What is known of the parameters of a function.
+#[derive(Clone)]
+struct Known {
     ranges: Vec<Range>,
     targets: Vec<bool>,
-    strict: bool,
-) -> Function {
+    elements: Vec<Option<u64>>,
+}
+
+impl Known {
+    fn nothing(params: usize) -> Known {
+        let (ranges, targets) = (vec![None; params], Vec::new());
+        Known { ranges, targets, elements: vec![None; params] }
+    }
+}
+
+fn rewrite(f: &Function, tally: &mut Tally, known: Known, strict: bool) -> Function {
+    let Known { ranges, targets, elements } = known;
     let mut b = Builder::new(f.name());
     let args = b.params_of(f.params());
     let mut uses = vec![0u32; f.len()];
@@ -63,6 +75,7 @@ fn rewrite(
         linear: LinearValues::default(),
         targets,
         targeted: Vec::new(),
+        elements,
         depth: 0,
         strict,
     };
@@ -171,10 +184,18 @@ impl Rewriter<'_> {
                 let ranges = of_body(f, other, operands, &self.ranges, count);
                 let targets =
                     targets_inside(other, |k| self.is_targeted(b.function(), operands[k]));
+                // Only what is captured is the same at every point and in every round.
+                let (own, _) = other.own_params();
+                let elements = (0..count)
+                    .map(|k| match other.operand_of(k) {
+                        Some(operand) if k >= own => self.element(b.function(), operands[operand]),
+                        _ => None,
+                    })
+                    .collect();
+                let known = Known { ranges, targets, elements };
                 other
                     .with_bodies(|body| {
-                        let (ranges, targets) = (ranges.clone(), targets.clone());
-                        Arc::new(rewrite(body, self.tally, ranges, targets, self.strict))
+                        Arc::new(rewrite(body, self.tally, known.clone(), self.strict))
                     })
                     .settled()
             }
