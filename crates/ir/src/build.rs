@@ -218,7 +218,7 @@ impl Builder {
     }
 
     /// The number that a value is, or all elements of an array.
-    fn known_everywhere(&self, value: Value) -> Option<f64> {
+    pub(crate) fn known_everywhere(&self, value: Value) -> Option<f64> {
         match self.function.op(value) {
             Op::Fill => self.function.operands(value).next().and_then(|x| self.known(x)),
             _ => self.known(value),
@@ -226,7 +226,7 @@ impl Builder {
     }
 
     /// Whether a value is zero without a sign, or an array of nothing else.
-    fn is_nought(&self, value: Value) -> bool {
+    pub(crate) fn is_nought(&self, value: Value) -> bool {
         match self.function.op(value) {
             Op::Constant(bits) => bits == 0,
             Op::Fill => self.function.operands(value).next().is_some_and(|x| self.is_nought(x)),
