@@ -52,7 +52,7 @@ fn tried() -> Result<(), String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = rayon::current_num_threads();
     let found = match Llvm::get() {
         Ok(llvm) => {
             let bytes = llvm.cpu.vector_bytes;

@@ -20,10 +20,7 @@ pub struct Compiled {
     pub(crate) name: String,
     pub(crate) params: Vec<Type>,
     pub(crate) results: Vec<Type>,
-    /// How many numbers each parameter and each result is.
-    pub(crate) sizes: (Vec<usize>, Vec<usize>),
-    pub(crate) lens: (usize, usize),
-    /// Where each begins, if they stand one behind the other.
+    /// Where each parameter and each result begins, if they stand one behind the other; at last, how many numbers there are.
     pub(crate) offsets: (Vec<usize>, Vec<usize>),
     pub(crate) code: Arc<Loaded>,
     pub(crate) run: unsafe extern "C" fn(*const *mut u8, *mut u8) -> u64,
@@ -62,15 +59,13 @@ impl Compiled {
             )
         };
         let ty = |v: &cotangent_ir::Value| f.ty(*v);
-        let len = |ty: Type| ty.len().unwrap_or(0);
-        let takes: Vec<usize> = f.params().iter().map(|p| len(p.ty)).collect();
-        let gives: Vec<usize> = f.results().iter().map(|v| len(f.ty(*v))).collect();
         static COUNT: AtomicU64 = AtomicU64::new(1);
         Ok(Compiled {
             number: COUNT.fetch_add(1, Ordering::Relaxed),
-            lens: (takes.iter().sum(), gives.iter().sum()),
-            offsets: (offsets(&takes), offsets(&gives)),
-            sizes: (takes, gives),
+            offsets: (
+                offsets(f.params().iter().map(|p| p.ty)),
+                offsets(f.results().iter().map(ty)),
+            ),
             name: f.name().to_string(),
             params: f.params().iter().map(|p| p.ty).collect(),
             results: f.results().iter().map(ty).collect(),
@@ -124,19 +119,20 @@ impl Compiled {
 
     /// How many numbers it takes, and how many it gives.
     pub fn lens(&self) -> (usize, usize) {
-        self.lens
+        let all = |offsets: &[usize]| offsets.last().copied().unwrap_or(0);
+        (all(&self.offsets.0), all(&self.offsets.1))
     }
 }
 
-/// Where lists of these lengths begin, one behind the other.
-fn offsets(sizes: &[usize]) -> Vec<usize> {
-    sizes
-        .iter()
-        .scan(0, |end, size| {
-            *end += size;
-            Some(*end - size)
-        })
-        .collect()
+/// Where values of these types begin, one behind the other, and where the last ends.
+fn offsets(types: impl Iterator<Item = Type>) -> Vec<usize> {
+    let mut offsets = vec![0];
+    let mut end = 0;
+    for ty in types {
+        end += ty.len().unwrap_or(0);
+        offsets.push(end);
+    }
+    offsets
 }
 
 /// The element that all types have, if there is one.

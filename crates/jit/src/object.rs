@@ -8,7 +8,7 @@ use object::{Object as _, ObjectSymbol};
 use crate::emit::{Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
-use crate::{Cpu, JitError, Options};
+use crate::{Cpu, JitError, Options, runtime};
 
 /// A program as an object file. Its function takes a pointer to each parameter and each result and one to memory, and
 /// gives a status: 0 is fine.
@@ -29,27 +29,6 @@ pub struct Object {
     /// What the statuses from 1 on mean.
     pub statuses: Vec<String>,
 }
-
-/// What the system's libraries have.
-const SYSTEM: [&str; 17] = [
-    "memcpy",
-    "memmove",
-    "memset",
-    "floor",
-    "ceil",
-    "trunc",
-    "round",
-    "floorf",
-    "ceilf",
-    "truncf",
-    "roundf",
-    "roundeven",
-    "roundevenf",
-    "fma",
-    "fmaf",
-    "fmod",
-    "fmodf",
-];
 
 impl Object {
     /// Compiles a function whose dimensions are all known and whose derivatives have been lowered, under a name.
@@ -82,7 +61,8 @@ impl Object {
         let text = text + &wrapper(name, count);
         let bytes = llvm.compile_for(cpu, &text, Output::Object)?;
         for missing in outside(&bytes)? {
-            if !SYSTEM.contains(&missing.as_str()) {
+            // The system's libraries have what is not cotangent's.
+            if missing.starts_with("cotangent_") || runtime::address(&missing).is_none() {
                 let what = format!("@{} ahead of time: it calls {missing}", f.name());
                 return Err(JitError::Unsupported(what));
             }

@@ -162,7 +162,7 @@ impl Compiled {
         results: &mut [&mut [T]],
         workspace: &mut Workspace,
     ) -> Result<u64, RunError> {
-        let (takes, gives) = self.lens;
+        let (takes, gives) = self.lens();
         let given = x.iter().map(|x| x.len()).sum();
         let asked = results.iter().map(|y| y.len()).sum();
         for (expected, found) in [(takes, given), (gives, asked)] {
@@ -186,8 +186,9 @@ impl Compiled {
         } else {
             let (takes, gives) = &self.offsets;
             let at = |start: *mut T, k: &usize| Pointer(start.wrapping_add(*k).cast());
-            workspace.pointers.extend(takes.iter().map(|k| at(x, k)));
-            workspace.pointers.extend(gives.iter().map(|k| at(results, k)));
+            // The last is where all end.
+            workspace.pointers.extend(takes[..takes.len() - 1].iter().map(|k| at(x, k)));
+            workspace.pointers.extend(gives[..gives.len() - 1].iter().map(|k| at(results, k)));
         }
         Ok(self.go(workspace))
     }
@@ -205,22 +206,24 @@ impl Compiled {
         };
         let mut lists = x.iter();
         let mut rest: &[T] = &[];
-        for len in &self.sizes.0 {
-            if rest.is_empty() && *len > 0 {
+        for ends in self.offsets.0.windows(2) {
+            let len = ends[1] - ends[0];
+            if rest.is_empty() && len > 0 {
                 rest = lists.find(|list| !list.is_empty()).copied().unwrap_or_default();
             }
-            let (own, after) = rest.split_at_checked(*len).ok_or_else(|| cut("an argument"))?;
+            let (own, after) = rest.split_at_checked(len).ok_or_else(|| cut("an argument"))?;
             workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
             rest = after;
         }
         let mut lists = results.iter_mut();
         let mut rest: &mut [T] = &mut [];
-        for len in &self.sizes.1 {
-            if rest.is_empty() && *len > 0 {
+        for ends in self.offsets.1.windows(2) {
+            let len = ends[1] - ends[0];
+            if rest.is_empty() && len > 0 {
                 rest =
                     lists.find(|list| !list.is_empty()).map(|list| &mut **list).unwrap_or_default();
             }
-            let (own, after) = rest.split_at_mut_checked(*len).ok_or_else(|| cut("a result"))?;
+            let (own, after) = rest.split_at_mut_checked(len).ok_or_else(|| cut("a result"))?;
             workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
             rest = after;
         }

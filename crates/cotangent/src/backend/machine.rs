@@ -4,9 +4,10 @@ use cotangent_ir as ir;
 use cotangent_sparse::{Cost, Costs};
 
 use super::{Backend, Engine, SecondOrderBackend, SecondOrderEngine};
+use crate::compile::called;
 use crate::compile::recording::{Kind, Recordings};
 use crate::error::Error;
-use crate::function::{Context, Differentiable};
+use crate::function::Differentiable;
 use crate::point::{Point, Real, Sizes};
 
 /// Machine code, by LLVM; interpreted where there is none.
@@ -78,13 +79,9 @@ impl<F: Differentiable> MachineEngine<F> {
 
 /// Records a function at a point with its constants; these are parameters behind the others.
 fn record<F: Differentiable>(f: &F, sizes: Sizes, at: &[f64]) -> Result<ir::Function, Error> {
-    let zero = <ir::Traced as cotangent_ops::Elementary>::constant(0.0);
     Ok(ir::trace_at("f", at, |all| {
         let (x, constants) = all.split_at(sizes.inputs);
-        let mut y = vec![zero; sizes.outputs];
-        let mut cache = vec![zero; f.cache(sizes.inputs)];
-        f.call(x, &mut y, Context { constants, cache: &mut cache });
-        y
+        called(f, x, constants, sizes.outputs)
     })?)
 }
 

@@ -108,11 +108,21 @@ pub fn compile_arrays<R: ir::Carried>(
 }
 
 fn recorded<F: Differentiable>(f: &F, point: &[f64], x: &[ir::Traced]) -> Vec<ir::Traced> {
-    let zero = <ir::Traced as cotangent_ops::Elementary>::constant(0.0);
     let outputs = if F::Output::ONE { 1 } else { f.outputs(point, &[]) };
+    called(f, x, &[], outputs)
+}
+
+/// Calls a function on numbers that are recorded.
+pub(crate) fn called<F: Differentiable>(
+    f: &F,
+    x: &[ir::Traced],
+    constants: &[ir::Traced],
+    outputs: usize,
+) -> Vec<ir::Traced> {
+    let zero = <ir::Traced as cotangent_ops::Elementary>::constant(0.0);
     let mut y = vec![zero; outputs];
     let mut cache = vec![zero; f.cache(x.len())];
-    f.call(x, &mut y, Context { constants: &[], cache: &mut cache });
+    f.call(x, &mut y, Context { constants, cache: &mut cache });
     y
 }
 
