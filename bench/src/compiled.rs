@@ -5,7 +5,7 @@ use std::hint::black_box;
 use cotangent::jit::{Compiled, Options, Workspace};
 use cotangent::prelude::*;
 use cotangent_ir::{Function, max_over, sum_over, trace, trace_arrays};
-use cotangent_optimize::simplify;
+use cotangent_optimize::{reroll, simplify};
 use cotangent_transform::{gradient, hessian};
 
 use crate::harness::{Bench, contender};
@@ -74,6 +74,12 @@ impl Ready {
     }
 }
 
+/// A program as `compile` prepares it for derivatives.
+fn prepared(f: &Function) -> Function {
+    let f = simplify(f);
+    reroll(&f, f.params().len()).map_or(f, |rolled| simplify(&rolled))
+}
+
 fn point(n: usize) -> Vec<f64> {
     (0..n).map(|i| 0.5 + 0.3 * (i as f64).sin()).collect()
 }
@@ -104,7 +110,7 @@ fn gradients(
             continue;
         }
         bench.working_on(&case);
-        let derived = simplify(&gradient(&simplify(&f)).expect("it has a gradient"));
+        let derived = simplify(&gradient(&prepared(&f)).expect("it has a gradient"));
         let mut ready = Ready::new(&derived);
         assert!((ready.run(&x) - value).abs() <= 1e-10 * value.abs().max(1.0));
         for (a, b) in ready.out[1..].iter().zip(&g) {
@@ -239,7 +245,7 @@ fn hessians(bench: &mut Bench, n: usize) {
             continue;
         }
         bench.working_on(&case);
-        let mut ready = Ready::new(&simplify(&hessian(&simplify(&f)).expect("it has a Hessian")));
+        let mut ready = Ready::new(&simplify(&hessian(&prepared(&f)).expect("it has a Hessian")));
         ready.run(&x);
         let mut h = vec![0.0; n * n];
         hessian_by_hand(&x, &mut h);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use cotangent_ir as ir;
 use cotangent_jit::{Compiled as Machine, JitError, Options, Workspace};
-use cotangent_optimize::simplify;
+use cotangent_optimize::{reroll, simplify};
 use cotangent_transform as transform;
 use rustc_hash::FxHashSet;
 
@@ -41,7 +41,7 @@ pub(crate) type Anew<'a> = &'a dyn Fn() -> Result<ir::Function, Error>;
 
 impl Recordings {
     pub(crate) fn new(program: &ir::Function, moving: usize) -> Recordings {
-        let first = Recording::new(simplify(program), moving);
+        let first = Recording::new(program, moving);
         Recordings { moving, list: RwLock::new(vec![Arc::new(first)]) }
     }
 
@@ -73,10 +73,10 @@ impl Recordings {
                 let what = "a branch goes another way here than where the function was recorded; use `compile_at`";
                 return Err(Error::Compiled(what.to_string()));
             };
-            let program = simplify(&anew()?);
+            let new = Recording::new(&anew()?, self.moving);
             let same = {
                 let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
-                list.iter().find(|known| known.program == program).cloned()
+                list.iter().find(|known| known.program == new.program).cloned()
             };
             if let Some(recording) = same {
                 // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
@@ -86,7 +86,7 @@ impl Recordings {
             let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
             // Somebody else may have come first.
             if list.len() == tried {
-                list.push(Arc::new(Recording::new(program, self.moving)));
+                list.push(Arc::new(new));
             }
         }
     }
@@ -100,8 +100,17 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    fn new(program: ir::Function, moving: usize) -> Recording {
-        Recording { program, moving, engines: Default::default() }
+    /// A program, of which the first parameters move; as kernels, if it is flat and repeats itself.
+    fn new(program: &ir::Function, moving: usize) -> Recording {
+        let program = simplify(program);
+        let engines = Default::default();
+        match reroll(&program, moving) {
+            // Those that move are one array now.
+            Some(rolled) => {
+                Recording { program: simplify(&rolled), moving: moving.min(1), engines }
+            }
+            None => Recording { program, moving, engines },
+        }
     }
 
     /// The program that computes something.
