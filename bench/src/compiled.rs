@@ -6,7 +6,7 @@ use cotangent::jit::{Compiled, Options, Workspace};
 use cotangent::prelude::*;
 use cotangent_ir::{Function, max_over, sum_over, trace, trace_arrays};
 use cotangent_optimize::{reroll, simplify};
-use cotangent_transform::{gradient, hessian};
+use cotangent_transform::gradient;
 
 use crate::harness::{Bench, contender};
 use crate::vectors;
@@ -47,7 +47,7 @@ pub fn run(bench: &mut Bench) {
         lse_flat(100),
         [lse_by_hand, vectors::log_sum_exp],
     );
-    for n in [10, 50] {
+    for n in [10, 50, 1000] {
         hessians(bench, n);
     }
     long_traces(bench);
@@ -77,7 +77,7 @@ impl Ready {
 /// A program as `compile` prepares it for derivatives.
 fn prepared(f: &Function) -> Function {
     let f = simplify(f);
-    reroll(&f, f.params().len()).map_or(f, |rolled| simplify(&rolled))
+    reroll(&f, f.params().len(), &[]).map_or(f, |rolled| simplify(&rolled))
 }
 
 fn point(n: usize) -> Vec<f64> {
@@ -236,7 +236,7 @@ fn lse_by_hand(x: &[f64], g: &mut [f64]) -> f64 {
     s.ln() + m
 }
 
-/// Dense Hessians of Rosenbrock.
+/// Hessians of Rosenbrock with value and gradient, dense and sparse, as users call for them.
 fn hessians(bench: &mut Bench, n: usize) {
     let x = point(n);
     for (form, f) in [("loop", rosenbrock_loop(n)), ("flat", rosenbrock_flat(n))] {
@@ -245,20 +245,37 @@ fn hessians(bench: &mut Bench, n: usize) {
             continue;
         }
         bench.working_on(&case);
-        let mut ready = Ready::new(&simplify(&hessian(&prepared(&f)).expect("it has a Hessian")));
-        ready.run(&x);
+        let ours = cotangent::Compiled::program(&f).expect("it compiles");
+        let (mut first, mut g) = (vec![0.0; 1 + n], vec![0.0; n]);
+        let mut dense = ours.hessian(&x).expect("it has a Hessian");
         let mut h = vec![0.0; n * n];
-        hessian_by_hand(&x, &mut h);
-        for (a, b) in ready.out[1 + n..].iter().zip(&h) {
-            assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{case}: {a} and {b}");
-        }
-        let ours = contender("ours", || ready.run(black_box(&x)));
-        let hand = contender("by hand", || hessian_by_hand(black_box(&x), &mut h));
-        bench.compare(SUITE, &case, n, ours, vec![(hand, Some(3.0))]);
+        hessian_by_hand(&x, &mut g, &mut h);
+        let same = |a: f64, b: f64| {
+            assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{case}: {a} and {b}")
+        };
+        dense.as_slice().iter().zip(&h).for_each(|(a, b)| same(*a, *b));
+        let mut sparse = ours.sparse_hessian(&x).expect("it has a Hessian");
+        let mut entries = vec![0.0; 3 * n - 2];
+        sparse_by_hand(&x, &mut g, &mut entries);
+        assert_eq!(sparse.values().len(), entries.len());
+        sparse.values().iter().zip(&entries).for_each(|(a, b)| same(*a, *b));
+
+        let run = contender("ours", || {
+            ours.hessian_into(black_box(&x), &mut first, &mut dense).expect("it runs");
+            first[0]
+        });
+        let hand = contender("by hand", || hessian_by_hand(black_box(&x), &mut g, &mut h));
+        bench.compare(SUITE, &format!("{case}, dense"), n, run, vec![(hand, Some(3.0))]);
+        let run = contender("ours", || {
+            ours.sparse_hessian_into(black_box(&x), &mut first, &mut sparse).expect("it runs");
+            first[0]
+        });
+        let hand = contender("by hand", || sparse_by_hand(black_box(&x), &mut g, &mut entries));
+        bench.compare(SUITE, &format!("{case}, sparse"), n, run, vec![(hand, Some(3.0))]);
     }
 }
 
-fn hessian_by_hand(x: &[f64], h: &mut [f64]) {
+fn hessian_by_hand(x: &[f64], g: &mut [f64], h: &mut [f64]) -> f64 {
     let n = x.len();
     h.fill(0.0);
     for i in 0..n - 1 {
@@ -267,6 +284,28 @@ fn hessian_by_hand(x: &[f64], h: &mut [f64]) {
         h[i * n + i + 1] -= 400.0 * x[i];
         h[(i + 1) * n + i] -= 400.0 * x[i];
     }
+    rosenbrock_by_hand(x, g)
+}
+
+/// The entries of the three diagonals, column by column.
+fn sparse_by_hand(x: &[f64], g: &mut [f64], h: &mut [f64]) -> f64 {
+    let n = x.len();
+    let mut at = 0;
+    for j in 0..n {
+        if j > 0 {
+            h[at] = -400.0 * x[j - 1];
+            at += 1;
+        }
+        let before = if j > 0 { 200.0 } else { 0.0 };
+        let own = if j + 1 < n { 1200.0 * x[j] * x[j] - 400.0 * x[j + 1] + 2.0 } else { 0.0 };
+        h[at] = before + own;
+        at += 1;
+        if j + 1 < n {
+            h[at] = -400.0 * x[j];
+            at += 1;
+        }
+    }
+    rosenbrock_by_hand(x, g)
 }
 
 /// How the time to compile a flat trace grows.

@@ -48,6 +48,11 @@ impl<T: Copy> Matrix<T> {
         Ok(Matrix { nrows, ncols, data })
     }
 
+    /// The columns.
+    pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
+        self.data.chunks_mut(self.nrows.max(1))
+    }
+
     /// The number of rows.
     pub fn nrows(&self) -> usize {
         self.nrows

@@ -176,7 +176,7 @@ impl Compiled {
         workspace.pointers.clear();
         let ([x], [results]) = (x, &mut *results) else {
             return match self.packed {
-                true => self.run_converted(x, results, workspace),
+                true => Ok(self.run_together(x, results, workspace)),
                 false => self.run_apart(x, results, workspace),
             };
         };
@@ -191,6 +191,41 @@ impl Compiled {
             workspace.pointers.extend(gives[..gives.len() - 1].iter().map(|k| at(results, k)));
         }
         Ok(self.go(workspace))
+    }
+
+    /// A run on several lists, of a program that takes all its arguments in one and gives all its results in one. Sizes have been
+    /// checked.
+    fn run_together<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> u64 {
+        let (takes, gives) = self.lens();
+        let whole = x.iter().find(|x| x.len() == takes);
+        let from = match whole {
+            Some(x) => x.as_ptr().cast_mut(),
+            None => {
+                let room = numbers_mut::<T>(&mut workspace.inputs, takes);
+                let places = room.iter_mut().zip(x.iter().flat_map(|x| x.iter()));
+                places.for_each(|(to, x)| *to = *x);
+                room.as_mut_ptr()
+            }
+        };
+        if let Some(y) = results.iter_mut().find(|y| y.len() == gives) {
+            workspace.pointers.extend([Pointer(from.cast()), Pointer(y.as_mut_ptr().cast())]);
+            return self.go(workspace);
+        }
+        let to = numbers_mut::<T>(&mut workspace.outputs, gives).as_mut_ptr();
+        workspace.pointers.extend([Pointer(from.cast()), Pointer(to.cast())]);
+        let status = self.go(workspace);
+        let mut rest = &*numbers_mut::<T>(&mut workspace.outputs, gives);
+        for y in results {
+            let (own, after) = rest.split_at(y.len());
+            y.copy_from_slice(own);
+            rest = after;
+        }
+        status
     }
 
     /// A run on several lists as they are.
@@ -331,6 +366,16 @@ impl Compiled {
             },
         })
     }
+}
+
+/// Room for so many numbers.
+fn numbers_mut<T: Number>(lines: &mut Vec<Line>, count: usize) -> &mut [T] {
+    let bytes = count * T::ELEMENT.bytes();
+    if lines.len() * 64 < bytes || lines.is_empty() {
+        lines.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+    }
+    // SAFETY: lines are aligned for numbers, any bits are one, and there are as many bytes.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) }
 }
 
 fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {

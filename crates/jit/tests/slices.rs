@@ -1,6 +1,6 @@
 //! Lists of doubles and of singles are handed to machine code as they are, or converted where they do not fit.
 
-use cotangent_ir::{Function, RunError, parse, trace_arrays};
+use cotangent_ir::{Function, RunError, parse, trace, trace_arrays};
 use cotangent_jit::{Compiled, Llvm, Number, Options};
 
 const N: usize = 101;
@@ -84,4 +84,28 @@ fn lists_of_another_length_are_refused() {
     assert!(matches!(found, Err(RunError::Value { .. })), "{found:?}");
     let found = compiled.run_slices(&[&x], &mut [&mut a], &mut workspace);
     assert!(matches!(found, Err(RunError::Arguments { found: N, .. })), "{found:?}");
+}
+
+#[test]
+fn numbers_that_are_taken_in_one_list_may_come_in_several() {
+    let f = trace("f", 40, |x| {
+        let products = x.windows(2).map(|w| w[0] * w[1]);
+        std::iter::once(x[0] - x[39]).chain(products).collect()
+    })
+    .unwrap();
+    let Some(compiled) = compiled(&f) else { return };
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i) * 0.5 - 3.0).collect();
+    let expected = f.run(&x).unwrap();
+    let mut workspace = compiled.workspace();
+    for cut in [0, 1, 17, 40] {
+        let (a, b) = x.split_at(cut);
+        let mut y = vec![-9.0; 40];
+        let (first, rest) = y.split_at_mut(1);
+        compiled.run_slices(&[a, b], &mut [first, rest], &mut workspace).unwrap();
+        assert_eq!(y, expected, "{cut}");
+        y.fill(-9.0);
+        compiled.run_slices(&[a, b], &mut [&mut y], &mut workspace).unwrap();
+        assert_eq!(y, expected, "{cut}");
+    }
+    assert!(compiled.run_slices(&[&x[1..]], &mut [&mut [0.0; 40]], &mut workspace).is_err());
 }

@@ -12,7 +12,7 @@ fn kernels(f: &Function) -> Vec<&'static str> {
 
 fn rolled(f: &Function) -> Function {
     let flat = simplify(f);
-    let new = reroll(&flat, flat.params().len()).expect("it repeats itself");
+    let new = reroll(&flat, flat.params().len(), &[]).expect("it repeats itself");
     new.verify().expect("it is well formed");
     simplify(&new)
 }
@@ -121,9 +121,9 @@ fn the_largest_and_ties() {
 fn what_depends_on_itself_stays() {
     // A recurrence has no like parts that stand side by side.
     let f = trace("f", 100, |x| vec![x[1..].iter().fold(x[0], |y, x| (y * *x).sin())]).unwrap();
-    assert!(reroll(&f, 100).is_none());
+    assert!(reroll(&f, 100, &[]).is_none());
     let few = trace("f", 20, |x| x.iter().map(|x| x.sin()).collect()).unwrap();
-    assert!(reroll(&few, 20).is_none());
+    assert!(reroll(&few, 20, &[]).is_none());
 }
 
 #[test]
@@ -132,9 +132,26 @@ fn constants_come_in_an_array_of_their_own() {
         vec![(0..100).fold(x[0] * 0.0, |s, i| s + (x[i] - x[100 + i]).powi(2) * (i as f64).sqrt())]
     })
     .unwrap();
-    let new = reroll(&simplify(&f), 100).unwrap();
+    let new = reroll(&simplify(&f), 100, &[]).unwrap();
     assert_eq!(new.params().len(), 2);
     let x: Vec<f64> = (0..200).map(|i| (i as f64).cos()).collect();
+    close(&new.run(&x).unwrap(), &f.run(&x).unwrap(), "values");
+}
+
+#[test]
+fn results_in_several_arrays() {
+    let f = trace("f", 100, |x| {
+        let sum = x.iter().fold(x[0] * 0.0, |s, x| s + x.exp());
+        let squares = x.iter().map(|x| *x * *x);
+        let rest = x.iter().map(|x| (*x / sum).sin());
+        std::iter::once(sum).chain(squares).chain(rest).collect()
+    })
+    .unwrap();
+    let new = simplify(&reroll(&simplify(&f), 100, &[1, 101]).unwrap());
+    assert_eq!(new.results().len(), 3);
+    // The tables are one with two results.
+    assert_eq!(kernels(&new), ["red", "tab"]);
+    let x: Vec<f64> = (0..100).map(|i| (i as f64).cos()).collect();
     close(&new.run(&x).unwrap(), &f.run(&x).unwrap(), "values");
 }
 
@@ -207,7 +224,7 @@ fn random_loops() {
         })
         .unwrap();
         let flat = simplify(&f);
-        let Some(new) = reroll(&flat, n) else { continue };
+        let Some(new) = reroll(&flat, n, &[]) else { continue };
         found += 1;
         new.verify().unwrap_or_else(|e| panic!("{seed}: {e}"));
         let new = simplify(&new);

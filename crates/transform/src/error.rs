@@ -90,6 +90,14 @@ pub enum TransformError {
         /// What is in the way.
         what: String,
     },
+    /// A function whose partials are not seen one by one.
+    #[error("the partials of @{function} that are not zero: {what}; unroll it first")]
+    Flat {
+        /// The function.
+        function: String,
+        /// What is in the way.
+        what: String,
+    },
     /// Too few states for checkpoints.
     #[error("{states} states are too few for a loop of {rounds} rounds in @{function}; allow more")]
     States {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Type, Value};
-use cotangent_ops::Opcode;
+use cotangent_ir::{Builder, Dim, Function, Param, Structure, Type, Value};
 
+use crate::columns::{SparsePartials, flat_partials};
 use crate::error::TransformError;
 use crate::expand::float_element;
 use crate::linearize::linearize_to;
 use crate::lower::lower;
-use crate::transpose::{Turner, gradient_to, transpose};
+use crate::transpose::{gradient_to, transpose};
 
 /// The function with all partials of its numbers behind its results: result by result, parameter by
 /// parameter. By forward or reverse mode, whichever has fewer directions to take.
@@ -40,6 +40,42 @@ pub fn jacobian_to(
 ) -> Result<Function, TransformError> {
     let j = partials(f, moves, 0..f.results().len())?;
     Ok(j.renamed(format!("{}.jac", f.name())))
+}
+
+/// The function with those partials of its numbers behind its results that do not come to nothing: column by column. It must be
+/// flat (see [`Function::is_flat`]): then zeros are seen operation by operation.
+///
+/// ```
+/// use cotangent_ir::parse;
+/// use cotangent_transform::sparse_jacobian_to;
+///
+/// let f = parse("fn @f(%x: f64, %y: f64) -> (f64, f64) { %p = mul %x, %y %s = sin %y ret %p, %s }").unwrap();
+/// let j = sparse_jacobian_to(&f, |_| true).unwrap();
+/// assert_eq!(j.entries, [(0, 0), (0, 1), (1, 1)]);
+/// assert_eq!(j.function.run(&[2.0, 0.0]).unwrap(), [0.0, 0.0, 0.0, 2.0, 1.0]);
+/// ```
+///
+/// # Errors
+/// As [`jacobian`]; a function with arrays or bodies.
+pub fn sparse_jacobian_to(
+    f: &Function,
+    moves: impl Fn(&Param) -> bool,
+) -> Result<SparsePartials, TransformError> {
+    flat_partials(f, moves, 0..f.results().len())
+}
+
+/// The value, the gradient, and those second partials that do not come to nothing, column by column; see
+/// [`sparse_jacobian_to`].
+///
+/// # Errors
+/// As [`hessian`]; a function with arrays or bodies.
+pub fn sparse_hessian_to(
+    f: &Function,
+    moves: impl Fn(&Param) -> bool,
+) -> Result<SparsePartials, TransformError> {
+    let g = gradient_to(f, &moves)?;
+    let of = 1..g.results().len();
+    flat_partials(&g, moves, of)
 }
 
 /// The value, the gradient and all second partials, row by row, of a function with one number as its
@@ -84,34 +120,19 @@ fn partials(
     if !f.is_flat() {
         return by_units(f, moves, of);
     }
-    let forward = linearize_to(f, moves)?;
-    let inputs = forward.params().iter().filter(|p| p.linear).count();
-    // Which of the results have tangents: the numbers, in their order.
-    let numbers: Vec<usize> = (0..primals).filter(|k| f.ty(f.results()[*k]).is_float()).collect();
-    let rows: Vec<usize> =
-        numbers.iter().enumerate().filter(|(_, k)| of.contains(k)).map(|(row, _)| row).collect();
-    let reversed = rows.len() < inputs;
-    let linear = if reversed { transpose(&forward, primals)? } else { forward };
-    let mut columns = Columns::new(&linear)?;
-    let directions = if reversed { rows.clone() } else { (0..inputs).collect() };
-    let outputs: Vec<Value> = linear.results()[primals..].to_vec();
-    let found: Vec<Vec<Option<Value>>> =
-        directions.iter().map(|k| columns.along(*k, &outputs)).collect();
-    let zero = columns.b.constant(0.0, ty);
-    let mut results: Vec<Value> = linear.results()[..primals]
-        .iter()
-        .map(|v| columns.ordinary.get(*v).unwrap_or(zero))
-        .collect();
-    for (place, row) in rows.iter().enumerate() {
-        for column in 0..inputs {
-            let entry = if reversed { found[place][column] } else { found[column][*row] };
-            results.push(entry.unwrap_or(zero));
-        }
+    let SparsePartials { function, rows, columns, entries } = flat_partials(f, moves, of)?;
+    // The zeros, too.
+    let mut b = Builder::new(function.name());
+    let params = b.params_of(function.params());
+    let found = b.inline(&function, &params);
+    let mut places = vec![None; rows * columns];
+    for ((row, column), value) in entries.iter().zip(&found[primals..]) {
+        places[row * columns + column] = Some(*value);
     }
-    for guard in linear.guards() {
-        columns.b.guard(columns.ordinary.of(guard.condition), guard.expected);
-    }
-    Ok(columns.b.finish(results))
+    let zero = b.constant(0.0, ty);
+    let all = places.into_iter().map(|entry| entry.unwrap_or(zero));
+    let results = found[..primals].iter().copied().chain(all).collect();
+    Ok(b.finish(results))
 }
 
 /// The same of functions with arrays or bodies: a kernel over the unit vectors of each result, in reverse
@@ -210,66 +231,4 @@ fn turned(b: &mut Builder, array: Value, first: usize) -> Value {
     let entry = inner.load(whole, &places);
     let body = std::sync::Arc::new(inner.finish(vec![entry]));
     b.structure(Structure::Tab { dims, body }, &[array])[0]
-}
-
-/// A function whose linear part is written down for several unit vectors.
-struct Columns<'f> {
-    f: &'f Function,
-    b: Builder,
-    linear: Vec<bool>,
-    /// The values that are not linear, which all columns share.
-    ordinary: Copied,
-}
-
-impl<'f> Columns<'f> {
-    fn new(f: &'f Function) -> Result<Self, TransformError> {
-        let linear = f.linear_values()?;
-        let mut b = Builder::new(f.name());
-        let args: Vec<Option<Value>> =
-            f.params().iter().map(|p| (!p.linear).then(|| b.add_param(p.clone()))).collect();
-        let ordinary = Turner::new(f, linear.clone(), &mut b, &args)?.copies;
-        Ok(Columns { f, b, linear, ordinary })
-    }
-
-    /// The outputs for one in the place of the k-th linear parameter and zeros in the others'; none for
-    /// what is zero.
-    fn along(&mut self, k: usize, outputs: &[Value]) -> Vec<Option<Value>> {
-        let f = self.f;
-        let mut values: Vec<Option<Value>> = vec![None; f.len()];
-        let mut seen = 0;
-        for value in f.values().filter(|v| self.linear[v.index()]) {
-            let args: Vec<Value> = f.operands(value).collect();
-            let at = |j: usize| values[args[j].index()];
-            let fixed = |j: usize| self.ordinary.get(args[j]);
-            let b = &mut self.b;
-            values[value.index()] = match f.op(value) {
-                Op::Param(_) => {
-                    seen += 1;
-                    (seen == k + 1).then(|| b.constant(1.0, f.ty(value)))
-                }
-                Op::Elementary(Opcode::Neg, _) => at(0).map(|t| b.elementary(Opcode::Neg, 0, &[t])),
-                Op::Elementary(code @ (Opcode::Add | Opcode::Sub), _) => match (at(0), at(1)) {
-                    (Some(x), Some(y)) => Some(b.elementary(code, 0, &[x, y])),
-                    (None, Some(y)) if code == Opcode::Sub => {
-                        Some(b.elementary(Opcode::Neg, 0, &[y]))
-                    }
-                    (x, y) => x.or(y),
-                },
-                Op::Elementary(code, _) => {
-                    // A product or a quotient: the linear factor goes to the left, where its zero wins.
-                    let (moving, coefficient) = if at(0).is_some() { (0, 1) } else { (1, 0) };
-                    at(moving).zip(fixed(coefficient)).map(|(t, c)| b.elementary(code, 0, &[t, c]))
-                }
-                Op::Select => match (fixed(0), at(1), at(2)) {
-                    (_, None, None) | (None, ..) => None,
-                    (Some(mask), x, y) => {
-                        let zero = b.constant(0.0, f.ty(value));
-                        Some(b.select(mask, x.unwrap_or(zero), y.unwrap_or(zero)))
-                    }
-                },
-                _ => None,
-            };
-        }
-        outputs.iter().map(|v| values[v.index()]).collect()
-    }
 }

@@ -30,6 +30,7 @@
 mod activity;
 mod batch;
 mod checkpoint;
+mod columns;
 mod error;
 mod expand;
 mod expand_structure;
@@ -48,8 +49,11 @@ mod turn_structure;
 pub use activity::{Analysis, canonicalise};
 pub use batch::batch;
 pub use checkpoint::checkpoint;
+pub use columns::SparsePartials;
 pub use error::TransformError;
-pub use jacobian::{hessian, hessian_to, jacobian, jacobian_to};
+pub use jacobian::{
+    hessian, hessian_to, jacobian, jacobian_to, sparse_hessian_to, sparse_jacobian_to,
+};
 pub use jet::jet;
 pub use laplacian::{collapsed, laplacian};
 pub use linearize::{linearize, linearize_to};

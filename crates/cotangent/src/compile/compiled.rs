@@ -6,7 +6,8 @@ use cotangent_ir as ir;
 use cotangent_transform as transform;
 
 use super::Again;
-use super::recording::{Engine, Kind, Recordings};
+use super::recording::{By, Engine, Kind, Recording, Recordings};
+use super::sparse::Which;
 use crate::error::check_size;
 use crate::{Error, Matrix};
 
@@ -15,7 +16,7 @@ pub struct Compiled {
     pub(super) inputs: usize,
     pub(super) outputs: usize,
     /// One for each way through the branches.
-    recordings: Recordings,
+    pub(super) recordings: Recordings,
     again: Option<Again>,
 }
 
@@ -66,8 +67,7 @@ impl Compiled {
     /// # Errors
     /// As [`values`](Compiled::values).
     pub fn is_machine_code(&self) -> Result<bool, Error> {
-        let Some(first) = self.recordings.get(0) else { return Ok(false) };
-        Ok(matches!(first.engine(Kind::Value)?, Engine::Machine(..)))
+        Ok(matches!(self.recordings.first.engine(Kind::Value)?, Engine::Machine(..)))
     }
 
     /// Runs what computes something; the point comes first in `x`.
@@ -83,15 +83,24 @@ impl Compiled {
         }
     }
 
-    /// The program that computes something, as it was first recorded.
-    pub(super) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
-        match self.recordings.get(0) {
-            Some(recording) => recording.derived(kind),
-            None => Err(Error::Compiled("there is no recording".to_string())),
+    /// Tries something on the recording that goes the way of a point.
+    pub(super) fn on<T>(
+        &self,
+        x: &[f64],
+        attempt: impl FnMut(&Recording, By) -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
+        match &self.again {
+            Some(again) => self.recordings.on(Some(&|| again(x)), attempt),
+            None => self.recordings.on(None, attempt),
         }
     }
 
-    fn check(&self, x: &[f64]) -> Result<(), Error> {
+    /// The program that computes something, as it was first recorded.
+    pub(super) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
+        self.recordings.first.derived(kind)
+    }
+
+    pub(super) fn check(&self, x: &[f64]) -> Result<(), Error> {
         check_size(
             "x",
             self.inputs,
@@ -176,12 +185,25 @@ impl Compiled {
     /// # Errors
     /// As [`values`](Compiled::values).
     pub fn jacobian(&self, x: &[f64]) -> Result<Matrix, Error> {
+        let mut matrix = Matrix::try_filled(self.outputs, self.inputs, 0.0)?;
+        self.jacobian_into(x, &mut vec![0.0; self.outputs], &mut matrix)?;
+        Ok(matrix)
+    }
+
+    /// The outputs and the [Jacobian](Compiled::jacobian) in place.
+    ///
+    /// # Errors
+    /// As [`values_into`](Compiled::values_into); a matrix of another size.
+    pub fn jacobian_into(
+        &self,
+        x: &[f64],
+        values: &mut [f64],
+        matrix: &mut Matrix,
+    ) -> Result<(), Error> {
         self.check(x)?;
-        let mut values = vec![0.0; self.outputs];
-        let mut entries = vec![0.0; self.outputs * self.inputs];
-        self.run(Kind::Jacobian, &[x], &mut [&mut values, &mut entries])?;
-        let rows = self.result_sizes();
-        Ok(self.blocks(&entries, &rows))
+        places("the values", self.outputs, values)?;
+        size_of(matrix, self.outputs, self.inputs)?;
+        self.dense_into(Which::Jacobian, x, values, matrix)
     }
 
     /// The Hessian of a function with one output.
@@ -189,13 +211,26 @@ impl Compiled {
     /// # Errors
     /// As [`gradient`](Compiled::gradient).
     pub fn hessian(&self, x: &[f64]) -> Result<Matrix, Error> {
+        let mut matrix = Matrix::try_filled(self.inputs, self.inputs, 0.0)?;
+        self.hessian_into(x, &mut vec![0.0; 1 + self.inputs], &mut matrix)?;
+        Ok(matrix)
+    }
+
+    /// The value with the gradient behind it, and the [Hessian](Compiled::hessian), in place.
+    ///
+    /// # Errors
+    /// As [`gradient`](Compiled::gradient); another number of places than 1 + inputs; a matrix of another size.
+    pub fn hessian_into(
+        &self,
+        x: &[f64],
+        value_and_gradient: &mut [f64],
+        matrix: &mut Matrix,
+    ) -> Result<(), Error> {
         self.one_output()?;
         self.check(x)?;
-        let (mut value, mut gradient) = ([0.0], vec![0.0; self.inputs]);
-        let mut entries = vec![0.0; self.inputs * self.inputs];
-        self.run(Kind::Hessian, &[x], &mut [&mut value, &mut gradient, &mut entries])?;
-        let rows = self.param_sizes();
-        Ok(self.blocks(&entries, &rows))
+        places("value and gradient", 1 + self.inputs, value_and_gradient)?;
+        size_of(matrix, self.inputs, self.inputs)?;
+        self.dense_into(Which::Hessian, x, value_and_gradient, matrix)
     }
 
     /// The outputs, and the Jacobian times a vector.
@@ -285,43 +320,16 @@ impl Compiled {
         self.run(Kind::Hvp, &[x, v], out)?;
         Ok((value[0], slope[0]))
     }
-
-    pub(super) fn param_sizes(&self) -> Vec<usize> {
-        self.with_program(|f| f.params().iter().map(|p| p.ty.len().unwrap_or(0)).collect())
-    }
-
-    pub(super) fn result_sizes(&self) -> Vec<usize> {
-        self.with_program(|f| f.results().iter().map(|v| f.ty(*v).len().unwrap_or(0)).collect())
-    }
-
-    fn with_program<T: Default>(&self, f: impl FnOnce(&ir::Function) -> T) -> T {
-        self.recordings.get(0).map_or_else(T::default, |recording| f(&recording.program))
-    }
-
-    /// A matrix from blocks: for each of some groups of rows, for each parameter.
-    fn blocks(&self, numbers: &[f64], rows: &[usize]) -> Matrix {
-        let columns = self.param_sizes();
-        let mut matrix = Matrix::filled(rows.iter().sum(), self.inputs, 0.0);
-        let (mut at, mut top) = (0, 0);
-        for height in rows {
-            let mut left = 0;
-            for width in &columns {
-                for i in 0..*height {
-                    for j in 0..*width {
-                        matrix[(top + i, left + j)] = numbers[at];
-                        at += 1;
-                    }
-                }
-                left += width;
-            }
-            top += height;
-        }
-        matrix
-    }
 }
 
 fn places(what: &'static str, expected: usize, given: &[f64]) -> Result<(), Error> {
     check_size(what, expected, given.len(), "give a place for each number")
+}
+
+fn size_of(matrix: &Matrix, rows: usize, columns: usize) -> Result<(), Error> {
+    let remedy = "give a matrix with a row for each output and a column for each input";
+    check_size("the rows of the matrix", rows, matrix.nrows(), remedy)?;
+    check_size("the columns of the matrix", columns, matrix.ncols(), remedy)
 }
 
 fn vector(expected: usize, given: &[f64]) -> Result<(), Error> {

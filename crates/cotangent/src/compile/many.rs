@@ -34,17 +34,17 @@ impl Compiled {
             return Err(Error::Compiled(what));
         }
         let count = points.len() / n;
-        let params = self.param_sizes();
+        let params = &self.recordings.first.columns;
         let results: Vec<usize> = match kind {
             Kind::Gradients => std::iter::once(1).chain(params.iter().copied()).collect(),
-            _ => self.result_sizes(),
+            _ => self.recordings.first.results.clone(),
         };
         let mut all = vec![0.0; count * gives];
         let one = |(x, out): &mut (Vec<f64>, Vec<f64>), (block, to): (&[f64], &mut [f64])| {
             // Parameter by parameter, point by point; a last block that is not full repeats its last point.
             let here = block.len() / n;
             let mut from = 0;
-            for size in &params {
+            for size in params {
                 for p in 0..BLOCK {
                     let point = &block[p.min(here - 1) * n..][..n];
                     x[from * BLOCK + p * size..][..*size]

@@ -5,9 +5,12 @@
 
 mod bindings;
 mod compiled;
+mod dense;
 mod library;
 mod many;
 pub(crate) mod recording;
+mod sparse;
+mod written_out;
 
 use cotangent_ir as ir;
 use cotangent_jit::Llvm;

@@ -6,9 +6,11 @@ use cotangent_ir as ir;
 use cotangent_jit::{Compiled as Machine, JitError, Options, Workspace};
 use cotangent_optimize::{reroll, simplify};
 use cotangent_transform as transform;
+use crossbeam_utils::atomic::AtomicCell;
 use rustc_hash::FxHashSet;
 
 use super::BLOCK;
+use super::sparse::SparseEngine;
 use crate::Error;
 
 /// What is computed.
@@ -33,24 +35,71 @@ const KINDS: usize = 10;
 pub(crate) struct Recordings {
     /// How many parameters move, from the first on; the others are constants.
     moving: usize,
-    list: RwLock<Vec<Arc<Recording>>>,
+    /// The first, for which nothing is locked: most functions have no other.
+    pub(crate) first: Recording,
+    more: RwLock<Vec<Arc<Recording>>>,
 }
 
 /// Records a function anew, where none of the recordings goes.
 pub(crate) type Anew<'a> = &'a dyn Fn() -> Result<ir::Function, Error>;
 
+/// How a recording is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Its machine code, if it goes this way there.
+    Engine,
+    /// The interpreter, which decides.
+    Interpreter,
+}
+
 impl Recordings {
     pub(crate) fn new(program: &ir::Function, moving: usize) -> Recordings {
         let first = Recording::new(program, moving);
-        Recordings { moving, list: RwLock::new(vec![Arc::new(first)]) }
+        Recordings { moving, first, more: RwLock::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.list.read().unwrap_or_else(PoisonError::into_inner).len()
+        1 + self.more.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    pub(crate) fn get(&self, k: usize) -> Option<Arc<Recording>> {
-        self.list.read().unwrap_or_else(PoisonError::into_inner).get(k).cloned()
+    /// Tries something on the way through the branches that goes there. `attempt` gives nothing where a recording goes another
+    /// way.
+    pub(crate) fn on<T>(
+        &self,
+        anew: Option<Anew<'_>>,
+        mut attempt: impl FnMut(&Recording, By) -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
+        if let Some(found) = attempt(&self.first, By::Engine)? {
+            return Ok(found);
+        }
+        let other =
+            "a branch goes another way here than where the function was recorded; use `compile_at`";
+        let other = || Error::Compiled(other.to_string());
+        let anew = anew.ok_or_else(other)?;
+        let list = || self.more.read().unwrap_or_else(PoisonError::into_inner);
+        let mut tried = 0;
+        loop {
+            while let Some(recording) = { list().get(tried).cloned() } {
+                if let Some(found) = attempt(&recording, By::Engine)? {
+                    return Ok(found);
+                }
+                tried += 1;
+            }
+            let new = Recording::new(&anew()?, self.moving);
+            // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
+            if self.first.program == new.program {
+                return attempt(&self.first, By::Interpreter)?.ok_or_else(other);
+            }
+            let same = list().iter().find(|known| known.program == new.program).cloned();
+            if let Some(recording) = same {
+                return attempt(&recording, By::Interpreter)?.ok_or_else(other);
+            }
+            let mut list = self.more.write().unwrap_or_else(PoisonError::into_inner);
+            // Somebody else may have come first.
+            if list.len() == tried {
+                list.push(Arc::new(new));
+            }
+        }
     }
 
     /// Runs what computes something, on the way through the branches that goes there.
@@ -61,63 +110,63 @@ impl Recordings {
         out: &mut [&mut [f64]],
         anew: Option<Anew<'_>>,
     ) -> Result<(), Error> {
-        let mut tried = 0;
-        loop {
-            while let Some(recording) = self.get(tried) {
-                if recording.engine(kind)?.run(x, out)? {
-                    return Ok(());
-                }
-                tried += 1;
-            }
-            let Some(anew) = anew else {
-                let what = "a branch goes another way here than where the function was recorded; use `compile_at`";
-                return Err(Error::Compiled(what.to_string()));
+        self.on(anew, |recording, by| {
+            let ran = match by {
+                By::Engine => recording.engine(kind)?.run(x, out)?,
+                By::Interpreter => interpret(&recording.derived(kind)?, x, out)?,
             };
-            let new = Recording::new(&anew()?, self.moving);
-            let same = {
-                let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
-                list.iter().find(|known| known.program == new.program).cloned()
-            };
-            if let Some(recording) = same {
-                // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
-                let found = interpret(&recording.derived(kind)?, x, out);
-                return found.map_err(|error| Error::Compiled(error.to_string()));
-            }
-            let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
-            // Somebody else may have come first.
-            if list.len() == tried {
-                list.push(Arc::new(new));
-            }
-        }
+            Ok(ran.then_some(()))
+        })
     }
 }
 
 /// One way through the branches of a function.
 pub(crate) struct Recording {
     pub(crate) program: ir::Function,
+    /// As it was recorded, where the program has kernels instead.
+    pub(super) flat: Option<ir::Function>,
     moving: usize,
+    /// How many numbers each parameter that moves has, and each result.
+    pub(super) columns: Vec<usize>,
+    pub(super) results: Vec<usize>,
     engines: [OnceLock<Result<Engine, Error>>; KINDS],
+    pub(super) sparse: [OnceLock<Result<SparseEngine, Error>>; 2],
 }
 
 impl Recording {
     /// A program, of which the first parameters move; as kernels, if it is flat and repeats itself.
     fn new(program: &ir::Function, moving: usize) -> Recording {
-        let program = simplify(program);
-        let engines = Default::default();
-        match reroll(&program, moving) {
+        let mut program = simplify(program);
+        let (mut flat, mut moving) = (None, moving.min(program.params().len()));
+        if let Some(rolled) = reroll(&program, moving, &[]) {
+            flat = Some(std::mem::replace(&mut program, simplify(&rolled)));
             // Those that move are one array now.
-            Some(rolled) => {
-                Recording { program: simplify(&rolled), moving: moving.min(1), engines }
-            }
-            None => Recording { program, moving, engines },
+            moving = moving.min(1);
         }
+        let len = |ty: ir::Type| ty.len().unwrap_or(0);
+        Recording {
+            columns: program.params()[..moving].iter().map(|p| len(p.ty)).collect(),
+            results: program.results().iter().map(|v| len(program.ty(*v))).collect(),
+            program,
+            flat,
+            moving,
+            engines: Default::default(),
+            sparse: Default::default(),
+        }
+    }
+
+    /// The parameters that move.
+    pub(super) fn moving(&self) -> &[ir::Param] {
+        &self.program.params()[..self.moving]
     }
 
     /// The program that computes something.
     pub(crate) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
+        if let Some(small) = self.written_out(kind) {
+            return Ok(small);
+        }
         let f = &self.program;
-        let names: FxHashSet<&str> =
-            f.params().iter().take(self.moving).map(|p| p.name.as_str()).collect();
+        let names: FxHashSet<&str> = self.moving().iter().map(|p| p.name.as_str()).collect();
         let moves = |p: &ir::Param| names.contains(p.name.as_str());
         let derived = match kind {
             // It is simplified already.
@@ -147,15 +196,40 @@ impl Recording {
 
 /// A program that can be run.
 pub(crate) enum Engine {
-    /// Machine code, and workspaces that nobody uses at the moment.
-    Machine(Machine, Mutex<Vec<Workspace>>),
+    Machine(Machine, Spare<Workspace>),
     Interpreter(ir::Function),
 }
 
+/// Memory that nobody uses at the moment: one that is had without a lock, and others.
+pub(crate) struct Spare<T> {
+    one: AtomicCell<Option<Box<T>>>,
+    more: Mutex<Vec<Box<T>>>,
+}
+
+impl<T> Default for Spare<T> {
+    fn default() -> Self {
+        Spare { one: AtomicCell::new(None), more: Mutex::default() }
+    }
+}
+
+impl<T> Spare<T> {
+    /// What was given back last, or what is made anew.
+    pub(super) fn take(&self, new: impl FnOnce() -> T) -> Box<T> {
+        let more = || self.more.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        self.one.take().or_else(more).unwrap_or_else(|| Box::new(new()))
+    }
+
+    pub(super) fn give(&self, used: Box<T>) {
+        if let Some(other) = self.one.swap(Some(used)) {
+            self.more.lock().unwrap_or_else(PoisonError::into_inner).push(other);
+        }
+    }
+}
+
 impl Engine {
-    fn new(program: ir::Function) -> Engine {
+    pub(super) fn new(program: ir::Function) -> Engine {
         match Machine::new(&program, &Options::default()) {
-            Ok(machine) => Engine::Machine(machine, Mutex::new(Vec::new())),
+            Ok(machine) => Engine::Machine(machine, Spare::default()),
             Err(why) => {
                 said(&why);
                 Engine::Interpreter(program)
@@ -165,37 +239,35 @@ impl Engine {
 
     /// Whether a branch would go another way is not an error here.
     pub(crate) fn run(&self, x: &[&[f64]], out: &mut [&mut [f64]]) -> Result<bool, Error> {
-        let outcome = match self {
+        match self {
             Engine::Machine(machine, spare) => {
-                let unused = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                let mut workspace = unused.unwrap_or_else(|| machine.workspace());
+                let mut workspace = spare.take(|| machine.workspace());
                 let outcome = machine.run_guarded(x, out, &mut workspace);
-                spare.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
-                outcome
+                spare.give(workspace);
+                outcome.map_err(|error| Error::Compiled(error.to_string()))
             }
-            Engine::Interpreter(program) => match interpret(program, x, out) {
-                Err(ir::RunError::Guard { .. }) => Ok(false),
-                outcome => outcome.map(|()| true),
-            },
-        };
-        outcome.map_err(|error| Error::Compiled(error.to_string()))
+            Engine::Interpreter(program) => interpret(program, x, out),
+        }
     }
 }
 
-/// Runs a program without machine code.
-fn interpret(
+/// Runs a program without machine code; whether its branches go this way.
+pub(super) fn interpret(
     program: &ir::Function,
     x: &[&[f64]],
     out: &mut [&mut [f64]],
-) -> Result<(), ir::RunError> {
-    let found = program.run(&x.concat())?;
+) -> Result<bool, Error> {
+    let found = match program.run(&x.concat()) {
+        Err(ir::RunError::Guard { .. }) => return Ok(false),
+        outcome => outcome.map_err(|error| Error::Compiled(error.to_string()))?,
+    };
     let mut rest = &found[..];
     for to in out {
         let (own, after) = rest.split_at(to.len());
         to.copy_from_slice(own);
         rest = after;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Says once that there is no machine code, and why.

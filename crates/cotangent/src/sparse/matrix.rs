@@ -18,7 +18,7 @@ pub struct SparseMatrix<T = f64> {
 }
 
 impl<T: Real> SparseMatrix<T> {
-    pub(super) fn new(pattern: Arc<Pattern>) -> Self {
+    pub(crate) fn new(pattern: Arc<Pattern>) -> Self {
         let values = vec![T::zero(); pattern.nnz()];
         SparseMatrix { pattern, values, zero: T::zero() }
     }
@@ -34,6 +34,14 @@ impl<T: Real> SparseMatrix<T> {
     }
 
     pub(super) fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// The places of its values, once it has a pattern.
+    pub(crate) fn entries_of(&mut self, pattern: &Arc<Pattern>) -> &mut [T] {
+        if !Arc::ptr_eq(&self.pattern, pattern) {
+            *self = SparseMatrix::new(pattern.clone());
+        }
         &mut self.values
     }
 

@@ -21,7 +21,8 @@ use cotangent_ir::{Function, Op, Type};
 const LEAST: usize = 64;
 
 /// The function with its repeated parts as kernels, if there are enough of them; its parameters are one array then, and its
-/// results if there are several. `split` says after how many parameters a second array begins.
+/// results if there are several. `params` says after how many parameters a second array begins, `results` at which results others
+/// begin.
 ///
 /// Sums of like terms become sums in kernels, which machine code adds up in lanes: in another order than before, though always in the
 /// same. Apart from that and from the signs of zeros nothing changes.
@@ -32,7 +33,7 @@ const LEAST: usize = 64;
 ///
 /// // Plain code: 299 additions, 300 sines.
 /// let f = trace("f", 300, |x| vec![x[1..].iter().fold(x[0].sin(), |s, x| s + x.sin())])?;
-/// let f = simplify(&reroll(&f, 300).unwrap());
+/// let f = simplify(&reroll(&f, 300, &[]).unwrap());
 /// assert_eq!(f.to_string(), "\
 /// fn @f(%x: [300]f64) -> f64 {
 ///   %0 = red sum (%i < 300) {
@@ -46,12 +47,12 @@ const LEAST: usize = 64;
 /// # Ok::<(), cotangent_numbers::Fault>(())
 /// ```
 #[must_use]
-pub fn reroll(f: &Function, split: usize) -> Option<Function> {
+pub fn reroll(f: &Function, params: usize, results: &[usize]) -> Option<Function> {
     if f.params().len() < 2 || !is_flat(f) {
         return None;
     }
     let plan = roots::Plan::new(f);
-    let new = write::written(f, &plan, split)?;
+    let new = write::written(f, &plan, params, results)?;
     // A few kernels in much straight code only cost memory.
     (2 * new.operations() < f.operations()).then_some(new)
 }

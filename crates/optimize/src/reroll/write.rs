@@ -28,8 +28,13 @@ struct Writer<'f> {
     number: Type,
 }
 
-/// Writes the function by its plan; a second array of parameters begins at `split`.
-pub(super) fn written(f: &Function, plan: &Plan, split: usize) -> Option<Function> {
+/// Writes the function by its plan; a second array of parameters begins at `split`, arrays of results at `results`.
+pub(super) fn written(
+    f: &Function,
+    plan: &Plan,
+    split: usize,
+    results: &[usize],
+) -> Option<Function> {
     let mut b = Builder::new(f.name());
     let number = f.params()[0].ty;
     let (mut arrays, mut places) = (Vec::new(), vec![Place::Nowhere; f.len()]);
@@ -56,12 +61,18 @@ pub(super) fn written(f: &Function, plan: &Plan, split: usize) -> Option<Functio
         let condition = writer.scalar(guard.condition);
         writer.b.guard(condition, guard.expected);
     }
-    let results = match f.results() {
-        [] => return None,
-        [one] => writer.scalar(*one),
-        several => writer.gathered(several)?,
-    };
-    let new = writer.b.finish(vec![results]);
+    let mut starts = vec![0];
+    starts.extend(results.iter().filter(|k| **k > 0 && **k < f.results().len()));
+    starts.push(f.results().len());
+    let mut results = Vec::with_capacity(starts.len());
+    for ends in starts.windows(2) {
+        results.push(match f.results().get(ends[0]..ends[1])? {
+            [] => return None,
+            [one] => writer.scalar(*one),
+            several => writer.gathered(several)?,
+        });
+    }
+    let new = writer.b.finish(results);
     new.verify().is_ok().then_some(new)
 }
 
@@ -258,7 +269,7 @@ fn pieces(parts: &[&Part], group: &[usize], kernels: &mut Vec<Vec<usize>>, rest:
     }
     runs.push(start..group.len());
     let (long, short): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| run.len() >= LEAST);
-    let covered: usize = long.iter().map(|run| run.len()).sum();
+    let covered: usize = long.iter().map(ExactSizeIterator::len).sum();
     if long.len() > MOST_PIECES || 10 * covered < 9 * group.len() {
         kernels.push(group.to_vec());
         return;

@@ -1,0 +1,79 @@
+//! Dense Jacobians and Hessians of compiled functions: whole, or from the entries that are not zero.
+
+use super::Compiled;
+use super::recording::{By, Kind, Recording, interpret};
+use super::sparse::Which;
+use crate::{Error, Matrix};
+
+impl Compiled {
+    /// The results (or value and gradient) and a matrix, whose sizes are right.
+    pub(super) fn dense_into(
+        &self,
+        which: Which,
+        x: &[f64],
+        first: &mut [f64],
+        matrix: &mut Matrix,
+    ) -> Result<(), Error> {
+        self.on(x, |recording, by| Ok(dense(recording, by, which, x, first, matrix)?.then_some(())))
+    }
+}
+
+/// The matrix by one way through the branches; whether they go this way.
+fn dense(
+    recording: &Recording,
+    by: By,
+    which: Which,
+    x: &[f64],
+    first: &mut [f64],
+    matrix: &mut Matrix,
+) -> Result<bool, Error> {
+    if let Ok(engine) = recording.sparse(which)
+        && engine.is_worth_it()
+    {
+        let mut entries = engine.spare.take(|| vec![0.0; engine.pattern.nnz()]);
+        let ran = engine.run(recording, which, by, x, first, &mut entries);
+        matrix.as_mut_slice().fill(0.0);
+        for (j, column) in matrix.columns_mut().enumerate() {
+            let range = engine.pattern.range(j);
+            for (i, entry) in engine.pattern.column(j).iter().zip(&entries[range]) {
+                column[*i] = *entry;
+            }
+        }
+        engine.spare.give(entries);
+        return ran;
+    }
+    let columns = &recording.columns;
+    let (kind, rows) = match which {
+        Which::Jacobian => (Kind::Jacobian, &recording.results),
+        Which::Hessian => (Kind::Hessian, columns),
+    };
+    let mut run = |entries: &mut [f64]| {
+        let out: &mut [&mut [f64]] = &mut [first, entries];
+        match by {
+            By::Engine => recording.engine(kind)?.run(&[x], out),
+            By::Interpreter => interpret(&recording.derived(kind)?, &[x], out),
+        }
+    };
+    // Of one array, or of numbers, a Hessian comes row by row, which are its columns.
+    let whole = columns.len() == 1 || columns.iter().all(|size| *size == 1);
+    if which == Which::Hessian && whole {
+        return run(matrix.as_mut_slice());
+    }
+    let mut entries = vec![0.0; matrix.nrows() * matrix.ncols()];
+    let ran = run(&mut entries)?;
+    // For each result (or parameter), for each parameter.
+    let (mut from, mut top) = (entries.iter(), 0);
+    for height in rows {
+        let mut left = 0;
+        for width in columns {
+            for i in top..top + height {
+                for (j, entry) in (left..left + width).zip(from.by_ref()) {
+                    matrix[(i, j)] = *entry;
+                }
+            }
+            left += width;
+        }
+        top += height;
+    }
+    Ok(ran)
+}

@@ -1,0 +1,273 @@
+//! Sparse Jacobians and Hessians of compiled functions.
+//!
+//! Where a function can be written out number by number, its derivative is too, without the entries that are zero; what is alike
+//! among the others becomes kernels again. So a Hessian of a sum of like terms is as much work as by hand. Other functions give
+//! the entries by few products, with vectors from a colouring of the pattern.
+
+use std::sync::Arc;
+
+use cotangent_ir as ir;
+use cotangent_optimize::{reroll, simplify};
+use cotangent_sparse::{Auto, Cost, Costs, Direction, Pattern, Plan};
+use cotangent_transform as transform;
+
+use super::Compiled;
+use super::recording::{By, Engine, Kind, Recording, Spare, interpret};
+use crate::error::check_size;
+use crate::{Error, SparseMatrix};
+
+/// The most operations of a function that is written out to find entries one by one.
+const MOST_FLAT: usize = 20_000;
+/// The most operations that are compiled for the entries; beyond, products take less time to prepare.
+const MOST_DERIVED: usize = 5_000;
+
+/// Which matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Jacobian,
+    Hessian,
+}
+
+/// What computes the entries of a sparse matrix.
+pub(crate) struct SparseEngine {
+    pub(super) pattern: Arc<Pattern>,
+    way: Way,
+    /// Entries on their way into dense matrices.
+    pub(super) spare: Spare<Vec<f64>>,
+}
+
+enum Way {
+    /// One by one, behind the results (or value and gradient).
+    Entries { engine: Box<Engine>, program: Box<ir::Function> },
+    /// By products with vectors.
+    Products(Plan),
+}
+
+fn failed(why: impl std::fmt::Display) -> Error {
+    Error::Compiled(why.to_string())
+}
+
+impl SparseEngine {
+    fn new(recording: &Recording, which: Which) -> Result<SparseEngine, Error> {
+        if let Some((program, pattern)) = entries(recording, which)? {
+            let engine = Box::new(Engine::new(program.clone()));
+            let way = Way::Entries { engine, program: Box::new(program) };
+            return Ok(SparseEngine { pattern: Arc::new(pattern), way, spare: Spare::default() });
+        }
+        let f = &recording.program;
+        let one = |each| Some(Cost::each(each));
+        let (pattern, costs) = match which {
+            Which::Jacobian => {
+                (ir::jacobian_pattern(f), Costs { jvp: one(1.5), vjp: one(2.5), hvp: None })
+            }
+            Which::Hessian => (ir::hessian_pattern(f), Costs { hvp: one(1.0), ..Costs::default() }),
+        };
+        let pattern = recording.of_moving(&pattern.map_err(failed)?, which)?;
+        let choice = Auto { costs, ..Auto::default() }.color(&pattern)?;
+        let plan = Plan::new(&pattern, &choice.coloring)?;
+        let way = Way::Products(plan);
+        Ok(SparseEngine { pattern: Arc::new(pattern), way, spare: Spare::default() })
+    }
+
+    /// Whether a dense matrix is less work by way of its entries than by all its columns (or rows).
+    pub(super) fn is_worth_it(&self) -> bool {
+        let (rows, columns) = (self.pattern.nrows(), self.pattern.ncols());
+        match &self.way {
+            Way::Entries { .. } => 2 * self.pattern.nnz() <= rows * columns,
+            Way::Products(plan) => 4 * plan.all_directions().count() <= rows.min(columns),
+        }
+    }
+
+    /// The results (or value and gradient) and the entries at a point; whether the branches go this way.
+    pub(super) fn run(
+        &self,
+        recording: &Recording,
+        which: Which,
+        by: By,
+        x: &[f64],
+        first: &mut [f64],
+        entries: &mut [f64],
+    ) -> Result<bool, Error> {
+        let plan = match &self.way {
+            Way::Entries { engine, program } => {
+                let out: &mut [&mut [f64]] = &mut [first, entries];
+                return match by {
+                    By::Engine => engine.run(&[x], out),
+                    By::Interpreter => interpret(program, &[x], out),
+                };
+            }
+            Way::Products(plan) => plan,
+        };
+        let (rows, columns) = (self.pattern.nrows(), self.pattern.ncols());
+        let mut seed = vec![0.0; rows.max(columns)];
+        let mut product = vec![0.0; 1 + rows.max(columns)];
+        let mut run = |direction: Option<Direction>, entries: &mut [f64]| -> Result<bool, Error> {
+            let (kind, from, to) = match (which, direction) {
+                (Which::Hessian, _) => (Kind::Hvp, columns, 1 + columns),
+                (_, Some(Direction::Row(_))) => (Kind::Pullback, rows, columns),
+                _ => (Kind::Pushforward, columns, rows),
+            };
+            let (seed, product) = (&mut seed[..from], &mut product[..to]);
+            match direction {
+                Some(direction) => plan.seed(direction, 1.0, seed),
+                None => seed.fill(0.0),
+            }
+            let out: &mut [&mut [f64]] = &mut [first, product];
+            let ran = match by {
+                By::Engine => recording.engine(kind)?.run(&[x, seed], out)?,
+                By::Interpreter => interpret(&recording.derived(kind)?, &[x, seed], out)?,
+            };
+            if let Some(direction) = direction {
+                // The value comes along a vector, too.
+                let own = &product[usize::from(which == Which::Hessian)..];
+                plan.take(direction, own, entries);
+            }
+            Ok(ran)
+        };
+        if plan.products() == 0 {
+            return run(None, entries);
+        }
+        for direction in plan.all_directions() {
+            if !run(Some(direction), entries)? {
+                return Ok(false);
+            }
+        }
+        plan.finish(entries, &mut plan.scratch());
+        Ok(true)
+    }
+}
+
+/// A program of the entries that are not zero, behind the results, if the function can be written out.
+fn entries(recording: &Recording, which: Which) -> Result<Option<(ir::Function, Pattern)>, Error> {
+    let Some(flat) = recording.flat(MOST_FLAT) else { return Ok(None) };
+    let names = recording.flat_names(&flat);
+    let moves = |p: &ir::Param| names.contains(p.name.as_str());
+    let found = match which {
+        Which::Jacobian => transform::sparse_jacobian_to(&flat, moves),
+        Which::Hessian => transform::sparse_hessian_to(&flat, moves),
+    };
+    let found = found.map_err(failed)?;
+    let program = simplify(&found.function);
+    // The entries are an array of their own behind the results; these are one, or value and gradient.
+    let results = match which {
+        Which::Jacobian => vec![found.rows],
+        Which::Hessian => vec![1, 1 + found.rows],
+    };
+    let rolled = reroll(&program, names.len(), &results);
+    let program = rolled.map_or(program, |rolled| simplify(&rolled));
+    if program.operations() > MOST_DERIVED {
+        return Ok(None);
+    }
+    let pattern = Pattern::from_entries(found.rows, found.columns, found.entries);
+    Ok(Some((program, pattern.map_err(failed)?)))
+}
+
+impl Recording {
+    /// What computes a sparse matrix, prepared when it is first asked for.
+    pub(super) fn sparse(&self, which: Which) -> Result<&SparseEngine, Error> {
+        let made = self.sparse[which as usize].get_or_init(|| SparseEngine::new(self, which));
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// A pattern to the parameters that move.
+    fn of_moving(&self, pattern: &Pattern, which: Which) -> Result<Pattern, Error> {
+        let moving: usize = self.columns.iter().sum();
+        if moving == pattern.ncols() {
+            return Ok(pattern.clone());
+        }
+        let rows = if which == Which::Hessian { moving } else { pattern.nrows() };
+        let kept = pattern.entries().filter(|(i, j)| *i < rows && *j < moving);
+        Pattern::from_entries(rows, moving, kept).map_err(failed)
+    }
+}
+
+impl Compiled {
+    /// The Jacobian, without the entries that are zero everywhere.
+    ///
+    /// ```
+    /// use cotangent::prelude::*;
+    /// use cotangent::compile;
+    ///
+    /// let f = function!(|x: &[S], y: &mut [S; x.len() - 1]| {
+    ///     for i in 0..x.len() - 1 {
+    ///         y[i] = x[i + 1] - x[i] * x[i];
+    ///     }
+    /// });
+    /// let f = compile(f, 1000)?;
+    /// let j = f.sparse_jacobian(&[3.0; 1000])?;
+    /// assert_eq!(j.pattern().nnz(), 2 * 999);
+    /// assert_eq!((j[(7, 7)], j[(7, 8)], j[(7, 9)]), (-6.0, 1.0, 0.0));
+    /// # Ok::<(), cotangent::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`values`](Compiled::values).
+    pub fn sparse_jacobian(&self, x: &[f64]) -> Result<SparseMatrix, Error> {
+        let mut matrix = SparseMatrix::new(self.first_pattern(Which::Jacobian)?);
+        self.sparse_jacobian_into(x, &mut vec![0.0; self.outputs], &mut matrix)?;
+        Ok(matrix)
+    }
+
+    /// The outputs, and the [sparse Jacobian](Compiled::sparse_jacobian) in the place of another one of the same function. It gets
+    /// another pattern where branches go another way.
+    ///
+    /// # Errors
+    /// As [`values_into`](Compiled::values_into).
+    pub fn sparse_jacobian_into(
+        &self,
+        x: &[f64],
+        values: &mut [f64],
+        matrix: &mut SparseMatrix,
+    ) -> Result<(), Error> {
+        check_size("the values", self.outputs, values.len(), "give a place for each number")?;
+        self.sparse_into(Which::Jacobian, x, values, matrix)
+    }
+
+    /// The Hessian of a function with one output, without the entries that are zero everywhere.
+    ///
+    /// # Errors
+    /// As [`gradient`](Compiled::gradient).
+    pub fn sparse_hessian(&self, x: &[f64]) -> Result<SparseMatrix, Error> {
+        self.one_output()?;
+        let mut matrix = SparseMatrix::new(self.first_pattern(Which::Hessian)?);
+        let mut first = vec![0.0; 1 + self.inputs];
+        self.sparse_into(Which::Hessian, x, &mut first, &mut matrix)?;
+        Ok(matrix)
+    }
+
+    /// The value with the gradient behind it, and the [sparse Hessian](Compiled::sparse_hessian) in the place of another one of
+    /// the same function. It gets another pattern where branches go another way.
+    ///
+    /// # Errors
+    /// As [`gradient`](Compiled::gradient); another number of places than 1 + inputs.
+    pub fn sparse_hessian_into(
+        &self,
+        x: &[f64],
+        value_and_gradient: &mut [f64],
+        matrix: &mut SparseMatrix,
+    ) -> Result<(), Error> {
+        self.one_output()?;
+        let (places, remedy) = (value_and_gradient.len(), "one for the value, one for each input");
+        check_size("value and gradient", 1 + self.inputs, places, remedy)?;
+        self.sparse_into(Which::Hessian, x, value_and_gradient, matrix)
+    }
+
+    fn first_pattern(&self, which: Which) -> Result<Arc<Pattern>, Error> {
+        Ok(self.recordings.first.sparse(which)?.pattern.clone())
+    }
+
+    fn sparse_into(
+        &self,
+        which: Which,
+        x: &[f64],
+        first: &mut [f64],
+        matrix: &mut SparseMatrix,
+    ) -> Result<(), Error> {
+        self.check(x)?;
+        self.on(x, |recording, by| {
+            let engine = recording.sparse(which)?;
+            let entries = matrix.entries_of(&engine.pattern);
+            Ok(engine.run(recording, which, by, x, first, entries)?.then_some(()))
+        })
+    }
+}
