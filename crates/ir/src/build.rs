@@ -218,7 +218,7 @@ impl Builder {
     }
 
     /// The number that a value is, or all elements of an array.
-    pub(crate) fn known_everywhere(&self, value: Value) -> Option<f64> {
+    pub fn known_everywhere(&self, value: Value) -> Option<f64> {
         match self.function.op(value) {
             Op::Fill => self.function.operands(value).next().and_then(|x| self.known(x)),
             _ => self.known(value),

@@ -5,7 +5,7 @@ use cotangent_ir::Function;
 use crate::options::Options;
 use crate::rewrite::algebra;
 use crate::stats::{Stats, Tally};
-use crate::{accumulate, branch, dead, fuse, hoist, merge, reduce, unroll, unswitch};
+use crate::{accumulate, branch, dead, distribute, fuse, hoist, merge, reduce, unroll, unswitch};
 
 /// A function made simpler, and what was done.
 #[derive(Clone, Debug)]
@@ -20,13 +20,14 @@ type Pass = fn(&Function, &mut Tally) -> Function;
 
 /// Passes in their order. The rules of algebra come first and after each round again; what changes loops
 /// comes before what changes kernels, because loops become kernels.
-pub(crate) const PASSES: [(&str, Pass); 11] = [
+pub(crate) const PASSES: [(&str, Pass); 12] = [
     ("algebra", |f, tally| algebra(f, tally, false)),
     ("inline", branch::inline),
     ("branch", branch::branch),
     ("dead", dead::dead),
     ("unroll", unroll::unroll),
     ("hoist", hoist::hoist),
+    ("distribute", distribute::distribute),
     ("unswitch", unswitch::unswitch),
     ("reduce", reduce::reduce),
     ("accumulate", accumulate::accumulate),

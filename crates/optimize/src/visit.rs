@@ -205,6 +205,16 @@ pub(crate) type Replacement<'c> = dyn FnMut(&mut Builder, &[Value]) -> Option<Ve
 
 /// Whether a change costs no more: both built on their own, with what is known of the operands.
 pub(crate) fn pays(b: &Builder, site: &Site<'_>, change: &mut Replacement<'_>) -> bool {
+    gains(b, site, 1.0 + 1e-12, change)
+}
+
+/// Whether a change comes to at most so much of the cost.
+pub(crate) fn gains(
+    b: &Builder,
+    site: &Site<'_>,
+    factor: f64,
+    change: &mut Replacement<'_>,
+) -> bool {
     let mut alone = |changed: bool| -> Option<f64> {
         let mut scratch = Builder::new("");
         let operands: Vec<Value> =
@@ -222,7 +232,7 @@ pub(crate) fn pays(b: &Builder, site: &Site<'_>, change: &mut Replacement<'_>) -
         Some(tidy.cost().total().min(built.cost().total()))
     };
     match (alone(false), alone(true)) {
-        (Some(old), Some(new)) => new <= old * (1.0 + 1e-12),
+        (Some(old), Some(new)) => new <= old * factor,
         _ => false,
     }
 }

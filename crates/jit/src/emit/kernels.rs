@@ -1,5 +1,7 @@
 //! Kernels: the body at every point of a domain, several points at a time.
 
+use std::cell::RefCell;
+
 use cotangent_ir::ranges::{Range, of_body};
 use cotangent_ir::{Dim, Element, Function, Integral, Op, Structure, Type, Value};
 use cotangent_ops::Opcode;
@@ -20,11 +22,26 @@ pub(super) struct Kernel<'k> {
     pub(super) copies: usize,
     /// From where to where the first dimension goes, if not all the way.
     pub(super) bounds: Option<(String, String)>,
+    /// What the body takes from outside, if some of it may be written early.
+    pub(super) captures: Option<Vec<Val>>,
+    /// The values of the body that have been written early.
+    pub(super) early: RefCell<Vec<Option<Val>>>,
 }
 
 impl Kernel<'_> {
     pub(super) fn points(&self) -> usize {
         self.sizes.iter().product()
+    }
+
+    /// The ranges of what the body takes, where some indices are numbers.
+    pub(super) fn ranges_at(&self, indices: &[Val], fixed: &[bool]) -> Vec<Range> {
+        let mut ranges = self.ranges.clone();
+        for ((range, index), fixed) in ranges.iter_mut().zip(indices).zip(fixed) {
+            if let Some(c) = index.known().filter(|_| *fixed) {
+                *range = Some((c, c));
+            }
+        }
+        ranges
     }
 }
 
@@ -59,7 +76,16 @@ impl<'o> Emitter<'o> {
         }
         let Some(structure) = frame.f.structure(value) else { return Err(internal("no kernel")) };
         let ranges = of_body(frame.f, structure, operands, &frame.ranges, body.params().len());
-        let mut kernel = Kernel { sizes, body, ranges, lane: None, copies: 1, bounds: None };
+        let mut kernel = Kernel {
+            sizes,
+            body,
+            ranges,
+            lane: None,
+            copies: 1,
+            bounds: None,
+            captures: None,
+            early: RefCell::default(),
+        };
         if cx.width == 1 {
             kernel.lane = self.choose(&kernel, structure);
         }
@@ -233,20 +259,41 @@ impl<'o> Emitter<'o> {
         if let (0, Some((from, to))) = (*first, &kernel.bounds) {
             return self.count(from, to, 1, |e, i| {
                 indices[0] = Val::One(i.to_string());
-                e.levels(kernel, rest, written, indices, cx, body)
+                e.level(kernel, rest, written, indices, cx, body)
             });
         }
         if size == 1 || size * written <= UNROLLED {
             for i in 0..size {
                 indices[*first] = Val::int(i as i64);
-                self.levels(kernel, rest, written * size, indices, cx, body)?;
+                self.level(kernel, rest, written * size, indices, cx, body)?;
             }
             return Ok(());
         }
         self.count("0", &size.to_string(), 1, |e, i| {
             indices[*first] = Val::One(i.to_string());
-            e.levels(kernel, rest, written, indices, cx, body)
+            e.level(kernel, rest, written, indices, cx, body)
         })
+    }
+
+    /// The inner dimensions, after what does not depend on them.
+    fn level(
+        &mut self,
+        kernel: &Kernel<'_>,
+        rest: &[usize],
+        written: usize,
+        indices: &mut Vec<Val>,
+        cx: &Lanes,
+        body: &mut AtPoint<'o, '_>,
+    ) -> Result<()> {
+        if rest.is_empty() && kernel.lane.is_none() {
+            return self.levels(kernel, rest, written, indices, cx, body);
+        }
+        let inner = |k: usize| rest.contains(&k) || kernel.lane.is_some_and(|(lane, _)| lane == k);
+        let fixed: Vec<bool> = (0..indices.len()).map(|k| !inner(k)).collect();
+        let before = self.early(kernel, indices, &fixed, cx)?;
+        self.levels(kernel, rest, written, indices, cx, body)?;
+        *kernel.early.borrow_mut() = before;
+        Ok(())
     }
 
     /// The results of a body at a point.
@@ -262,13 +309,9 @@ impl<'o> Emitter<'o> {
             self.retain(val);
             args.push(val.clone());
         }
-        let mut ranges = kernel.ranges.clone();
-        for (range, index) in ranges.iter_mut().zip(indices) {
-            if let Some(c) = index.known() {
-                *range = Some((c, c));
-            }
-        }
-        self.body(kernel.body, args, cx, ranges, &[])
+        let ranges = kernel.ranges_at(indices, &vec![true; indices.len()]);
+        let early = kernel.early.borrow().clone();
+        self.body_after(kernel.body, args, cx, ranges, &[], &early)
     }
 
     /// The number of a point of the domain.
@@ -352,9 +395,12 @@ impl<'o> Emitter<'o> {
         }
         match self.blocks(&kernel, &captures, cx) {
             Some(blocks) => self.shared_table(&mut kernel, blocks, &captures, &outs)?,
-            None => self.nest(&kernel, cx, &mut |e, indices, cx| {
-                e.table_point(&kernel, indices, &captures, &outs, cx)
-            })?,
+            None => {
+                kernel.captures = Some(captures.clone());
+                self.nest(&kernel, cx, &mut |e, indices, cx| {
+                    e.table_point(&kernel, indices, &captures, &outs, cx)
+                })?;
+            }
         }
         Ok(outs.into_iter().map(|out| out.map_or(Val::One("poison".into()), Val::Array)).collect())
     }

@@ -9,6 +9,7 @@ mod accumulate;
 mod arena;
 mod classify;
 mod control;
+mod early;
 mod elements;
 mod elementwise;
 mod growing;
@@ -290,21 +291,22 @@ impl Emitter<'_> {
         ranges: Vec<Range>,
         outs: &[Array],
     ) -> Result<Vec<Val>> {
+        self.body_after(f, args, cx, ranges, outs, &[])
+    }
+
+    /// The same where some scalars have been written before.
+    fn body_after(
+        &mut self,
+        f: &Function,
+        args: Vec<Val>,
+        cx: &Lanes,
+        ranges: Vec<Range>,
+        outs: &[Array],
+        early: &[Option<Val>],
+    ) -> Result<Vec<Val>> {
         // Only the program itself has places for its results.
         let top = !outs.is_empty();
-        let mut frame = Frame {
-            f,
-            values: vec![None; f.len()],
-            parts: FxHashMap::default(),
-            last: last_uses(f),
-            all_parts: f.all_parts(),
-            ranges,
-            result_of: FxHashMap::default(),
-            origins: Vec::new(),
-            open: Vec::new(),
-            kept: FxHashMap::default(),
-            dests: destinations(f, outs),
-        };
+        let mut frame = Frame::of(f, ranges, outs);
         let long = top && f.values().len() > PART;
         if long {
             frame.last = last_uses_of(f, |v| f.ty(v).is_scalar());
@@ -319,6 +321,11 @@ impl Emitter<'_> {
         // Parameters that are not used.
         args.into_iter().flatten().for_each(|val| self.release(val));
         for value in f.values() {
+            if let Some(val) = early.get(value.index()).cloned().flatten() {
+                frame.values[value.index()] = Some(val);
+                self.forget(&mut frame, value);
+                continue;
+            }
             if long {
                 if self.text.lines > PART && self.stacks.is_empty() && !frame.has_parts() {
                     self.cut(&mut frame);
@@ -454,6 +461,24 @@ impl Emitter<'_> {
                 "an array of type {ty}, whose size is not known before it runs or too large"
             ))
         })
+    }
+}
+
+impl<'f> Frame<'f> {
+    fn of(f: &'f Function, ranges: Vec<Range>, outs: &[Array]) -> Frame<'f> {
+        Frame {
+            f,
+            values: vec![None; f.len()],
+            parts: FxHashMap::default(),
+            last: last_uses(f),
+            all_parts: f.all_parts(),
+            ranges,
+            result_of: FxHashMap::default(),
+            origins: Vec::new(),
+            open: Vec::new(),
+            kept: FxHashMap::default(),
+            dests: destinations(f, outs),
+        }
     }
 }
 

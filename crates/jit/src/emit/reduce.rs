@@ -60,6 +60,7 @@ impl Emitter<'_> {
             places.push(place);
         }
         let neutral_val = Val::One(one);
+        kernel.captures = Some(captures.clone());
         self.nest(&kernel, cx, &mut |e, indices, cx| {
             // Kernels inside count for themselves.
             let copy = std::mem::replace(&mut e.copy, 0);
