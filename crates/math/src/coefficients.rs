@@ -121,6 +121,19 @@ pub(crate) const COSH: [f64; 5] = [
 ];
 /// (cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.
 pub(crate) const COSH_F32: [f64; 2] = [0.041666459292173386, 0.0013935437891632318];
+/// (tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.
+pub(crate) const TANH: [f64; 7] = [
+    -0.3333333333333242,
+    0.1333333333298815,
+    -0.053968253526155294,
+    0.02186946166060404,
+    -0.008862359951126067,
+    0.0035763848210581444,
+    -0.0013075495449254516,
+];
+/// (tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.
+pub(crate) const TANH_F32: [f64; 3] =
+    [-0.3333321511745453, 0.13322699069976807, -0.05122711881995201];
 /// (2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², as above.
 pub(crate) const LN_TAIL: [f64; 7] = [
     0.2857142857143319,

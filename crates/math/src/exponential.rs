@@ -1,7 +1,7 @@
 //! Exponentials: x = n·ln 2 + r with |r| ≤ ln 2/2, a polynomial for e^r, and 2ⁿ in two factors.
 
 use crate::coefficients::{EXP, EXP_F32, EXP_M1, EXP_M1_F32, EXP2, EXP2_F32};
-use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of, power_of_two};
+use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
 use crate::{LaneBits, Lanes};
 
 /// ln 2 in two parts.
@@ -102,18 +102,4 @@ pub(crate) fn exp_parts<L: Lanes>(x: L, low: L) -> ((L, L), (L, L)) {
     let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
     let (sum, error) = fast_two_sum(L::splat(1.0), r);
     (fast_two_sum(sum, q + error), scale(shifted, x.lt(pick(-700.0, -80.0))))
-}
-
-/// eˣ − 1 in two parts; x is at most 0, or NaN.
-#[inline(always)]
-pub(crate) fn exp_m1_pair<L: Lanes>(x: L) -> (L, L) {
-    let x = pick::<L>(-40.0, -20.0).larger(x);
-    let (shifted, n, high) = reduce(x);
-    let (r, low) = remainder(n, high);
-    let r2 = r * r;
-    let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
-    let t: L = power_of_two(shifted.to_bits());
-    let (base, lost) = fast_two_sum(L::splat(-1.0), t);
-    let (sum, error) = fast_two_sum(base, t * r);
-    fast_two_sum(sum, t.fma(q, error + lost))
 }

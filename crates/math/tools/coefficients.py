@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from minimax import mp, mpf, fit, single, double
-from mpmath import asin, atan, atanh, cos, cosh, digamma, erf, erfc, euler, exp, expm1, findroot, log, loggamma, pi, sin, sinh, sqrt
+from mpmath import asin, atan, atanh, cos, cosh, digamma, erf, erfc, euler, exp, expm1, findroot, log, loggamma, pi, sin, sinh, sqrt, tanh
 
 FILE = os.path.join(os.path.dirname(__file__), "..", "src", "coefficients.rs")
 NEW = "--new" in sys.argv
@@ -48,6 +48,10 @@ both("SINH", "(sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (sinh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), LN2_QUARTER, 5, 2)
 both("COSH", "(cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z**2, mpf("1e-9"), LN2_QUARTER, 5, 2)
+
+TANH_END = (log(2) / 2 * mpf("0.7505")) ** 2
+both("TANH", "(tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.",
+     lambda z: (tanh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), TANH_END, 7, 3)
 
 spec("LN_TAIL", "(2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², as above.",
      lambda z: (2 * atanh(sqrt(z)) - 2 * sqrt(z) - 2 * sqrt(z) ** 3 / 3 - 2 * sqrt(z) ** 5 / 5) / sqrt(z) ** 7,
