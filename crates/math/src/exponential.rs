@@ -21,14 +21,14 @@ pub(crate) fn clamp<L: Lanes>(x: L, least: L, greatest: L) -> L {
 
 /// 2ⁿ in two factors: p·first is exact for p near 1, and p·first·second is rounded once.
 ///
-/// `shifted` is n + [`magic`]; `small` holds where 2ⁿ may be subnormal.
+/// n is in the low 12 bits (9 for singles), and any others do not matter; `small` holds where 2ⁿ may be subnormal.
 #[inline(always)]
-pub(crate) fn scale<L: Lanes>(shifted: L, small: L::Mask) -> (L, L) {
+pub(crate) fn scale<L: Lanes>(n: L::Bits, small: L::Mask) -> (L, L) {
     // 2ⁿ⁻¹ and 2, or 2ⁿ⁺⁶⁴ and 2⁻⁶⁴: so neither 2¹⁰²⁴ nor subnormal factors are needed.
     let up = if L::DOUBLE { 64 } else { 32 };
     let bias =
         L::Bits::select(small, pick_bits::<L>(1023 + up, 127 + up), pick_bits::<L>(1022, 126));
-    let first = L::from_bits(shifted.to_bits().add(bias).shl(fraction_bits::<L>()));
+    let first = L::from_bits(n.add(bias).shl(fraction_bits::<L>()));
     let second = L::select(
         small,
         pick(5.421_010_862_427_522e-20, 2.328_306_436_538_696_3e-10),
@@ -54,7 +54,7 @@ pub fn exp<L: Lanes>(x: L) -> L {
     let r = (-n).fma(ln2::<L>().1, high);
     let r2 = r * r;
     let p = L::splat(1.0) + poly_of(r, r2, &EXP, &EXP_F32).fma(r2, r);
-    let (first, second) = scale(shifted, x.lt(pick(-700.0, -80.0)));
+    let (first, second) = scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0)));
     p * first * second
 }
 
@@ -65,7 +65,7 @@ pub fn exp2<L: Lanes>(x: L) -> L {
     let shifted = x + magic();
     let r = x - (shifted - magic());
     let p = poly_of(r, r * r, &EXP2, &EXP2_F32).fma(r, L::splat(1.0));
-    let (first, second) = scale(shifted, x.lt(pick(-1000.0, -110.0)));
+    let (first, second) = scale(shifted.to_bits(), x.lt(pick(-1000.0, -110.0)));
     p * first * second
 }
 
@@ -101,5 +101,5 @@ pub(crate) fn exp_parts<L: Lanes>(x: L, low: L) -> ((L, L), (L, L)) {
     let r2 = r * r;
     let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
     let (sum, error) = fast_two_sum(L::splat(1.0), r);
-    (fast_two_sum(sum, q + error), scale(shifted, x.lt(pick(-700.0, -80.0))))
+    (fast_two_sum(sum, q + error), scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0))))
 }

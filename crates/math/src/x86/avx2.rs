@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 use super::pair::Pair;
-use crate::{LaneBits, LaneMask, Lanes};
+use crate::{LaneBits, LaneMask, Lanes, Table};
 
 /// To the nearest integer, ties to even, without the inexact flag.
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -296,6 +296,12 @@ vectors! {
     _mm256_movemask_pd _mm256_castpd_si256 sar_epi64;
     type Wide = Self;
     #[inline(always)]
+    fn look_up(table: &'static Table, index: D4Bits) -> Self {
+        let index = index.and(D4Bits::splat(15));
+        // SAFETY: only functions compiled for the features come here, and the table has 16 entries.
+        Self(unsafe { _mm256_i64gather_pd::<8>(table.doubles.as_ptr(), index.0) })
+    }
+    #[inline(always)]
     fn widen(self) -> Self {
         self
     }
@@ -315,6 +321,12 @@ vectors! {
     _mm256_cmpeq_epi32 _mm256_cmpgt_epi32 _mm256_blendv_epi8 _mm256_castsi256_ps
     _mm256_movemask_ps _mm256_castps_si256 _mm256_sra_epi32;
     type Wide = Pair<D4>;
+    #[inline(always)]
+    fn look_up(table: &'static Table, index: S8Bits) -> Self {
+        let index = index.and(S8Bits::splat(31));
+        // SAFETY: only functions compiled for the features come here, and the table has 32 entries.
+        Self(unsafe { _mm256_i32gather_ps::<4>(table.singles.as_ptr(), index.0) })
+    }
     #[inline(always)]
     fn widen(self) -> Pair<D4> {
         // SAFETY: only functions compiled for the features come here.

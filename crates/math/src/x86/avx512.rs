@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 use super::pair::Pair;
-use crate::{LaneBits, LaneMask, Lanes};
+use crate::{LaneBits, LaneMask, Lanes, Table};
 
 /// To the nearest integer, ties to even, without the inexact flag.
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -290,6 +290,16 @@ vectors! {
     _mm512_cmpeq_epi64_mask _mm512_cmpgt_epi64_mask _mm512_mask_blend_epi64 _mm512_sra_epi64;
     type Wide = Self;
     #[inline(always)]
+    fn look_up(table: &'static Table, index: D8Bits) -> Self {
+        let (low, high) = table.doubles.split_at(8);
+        // SAFETY: only functions compiled for the features come here, and both halves are as long as
+        // a register.
+        Self(unsafe {
+            let (low, high) = (_mm512_loadu_pd(low.as_ptr()), _mm512_loadu_pd(high.as_ptr()));
+            _mm512_permutex2var_pd(low, index.0, high)
+        })
+    }
+    #[inline(always)]
     fn widen(self) -> Self {
         self
     }
@@ -308,6 +318,16 @@ vectors! {
     i32, _mm512_set1_epi32 _mm512_add_epi32 _mm512_sub_epi32 _mm512_sll_epi32 _mm512_srl_epi32
     _mm512_cmpeq_epi32_mask _mm512_cmpgt_epi32_mask _mm512_mask_blend_epi32 _mm512_sra_epi32;
     type Wide = Pair<D8>;
+    #[inline(always)]
+    fn look_up(table: &'static Table, index: S16Bits) -> Self {
+        let (low, high) = table.singles.split_at(16);
+        // SAFETY: only functions compiled for the features come here, and both halves are as long as
+        // a register.
+        Self(unsafe {
+            let (low, high) = (_mm512_loadu_ps(low.as_ptr()), _mm512_loadu_ps(high.as_ptr()));
+            _mm512_permutex2var_ps(low, index.0, high)
+        })
+    }
     #[inline(always)]
     fn widen(self) -> Pair<D8> {
         // SAFETY: only functions compiled for the features come here.
