@@ -1,7 +1,7 @@
 //! Exponentials: x = n·ln 2 + r with |r| ≤ ln 2/2, a polynomial for e^r, and 2ⁿ in two factors.
 
 use crate::coefficients::{EXP, EXP_F32, EXP_M1, EXP_M1_F32, EXP2, EXP2_F32};
-use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
+use crate::parts::{biased_magic, fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
 use crate::{LaneBits, Lanes};
 
 /// ln 2 in two parts.
@@ -49,13 +49,33 @@ pub(crate) fn reduce<L: Lanes>(x: L) -> (L, L, L) {
 /// eˣ.
 #[inline(always)]
 pub fn exp<L: Lanes>(x: L) -> L {
-    let x = clamp(x, pick(-746.0, -104.0), pick(710.0, 89.0));
-    let (shifted, n, high) = reduce(x);
-    let r = (-n).fma(ln2::<L>().1, high);
+    let shifted = x.fma(L::splat(std::f64::consts::LOG2_E), biased_magic());
+    let p = exp_of_remainder(x, shifted - biased_magic());
+    let y = p * L::from_bits(shifted.to_bits().shl(fraction_bits::<L>()));
+    // Elsewhere 2ⁿ or the result may not be a normal number.
+    let usual = x.abs().lt(pick(708.0, 87.0));
+    let [y] = L::rarely(
+        !usual,
+        [y],
+        #[inline(always)]
+        || {
+            let x = clamp(x, pick(-746.0, -104.0), pick(710.0, 89.0));
+            let (shifted, n, _) = reduce(x);
+            let (first, second) = scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0)));
+            [exp_of_remainder(x, n) * first * second]
+        },
+    );
+    y
+}
+
+/// e^(x − n·ln 2).
+#[inline(always)]
+fn exp_of_remainder<L: Lanes>(x: L, n: L) -> L {
+    let (high, low) = ln2::<L>();
+    // Exact, as in `reduce`.
+    let r = (-n).fma(low, (-n).fma(high, x));
     let r2 = r * r;
-    let p = L::splat(1.0) + poly_of(r, r2, &EXP, &EXP_F32).fma(r2, r);
-    let (first, second) = scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0)));
-    p * first * second
+    L::splat(1.0) + poly_of(r, r2, &EXP, &EXP_F32).fma(r2, r)
 }
 
 /// 2ˣ.
