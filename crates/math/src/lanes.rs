@@ -1,7 +1,7 @@
 //! The vector instructions that every function of this crate is written with.
 //!
 //! A method is one instruction of a machine (or of LLVM) with a result that IEEE 754 defines to
-//! the last bit. There is no branch on a value, only masks and [`Lanes::select`]; hence an
+//! the last bit, or an entry of a table. There is no branch on a value, only masks and [`Lanes::select`]; hence an
 //! implementation may compute at once (numbers, [`Pack`](crate::Pack)) or write down the
 //! instructions (an emitter of code), and both give the same bits.
 //!

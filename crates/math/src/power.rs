@@ -14,35 +14,27 @@ fn index_bits<L: Lanes>() -> u32 {
     if L::DOUBLE { 4 } else { 5 }
 }
 
-/// ln 2 over the number of entries of a table, with a high part of so few bits that its product with
-/// any exponent is exact.
-#[inline(always)]
-fn step<L: Lanes>() -> (L, L) {
-    (
-        pick(0.043_321_698_785_007_356, 0.021_659_851_074_218_75),
-        pick(-1.077_465_282_850_927_2e-14, 9.983_182_280_848_268e-7),
-    )
-}
-
-/// ln x less `less` [steps](step) for normal x, in two parts with an error of about 2⁻⁶⁵ (2⁻³⁵ for
+/// ln x less `less` [steps](tables::STEP) for normal x, in two parts with an error of about 2⁻⁶⁵ (2⁻³⁵ for
 /// singles); the second part is below 2⁻¹⁰ of the first.
 ///
 /// x = m·2ᵉ, and a table has a short number near 1/m, so that f = m·inverse − 1 is small and exact;
 /// its logarithm is in the table too. There is neither a division nor a cancellation: around 1 the
-/// inverse is 1.
+/// inverse is 1. (By (m − 1)/(m + 1) in two parts a power took more than twice as long; singles by way
+/// of doubles took three times as long.)
 #[inline(always)]
 fn ln_parts<L: Lanes>(x: L, less: L) -> (L, L) {
     let bits = x.to_bits();
-    let above = bits.sub(pick_bits::<L>(0x3fea_8555_5555_5556, 0x3f56_2aab));
+    let above = bits.sub(pick_bits::<L>(tables::START.0, tables::START.1));
     let exponent = above.and(pick_bits::<L>(-1 << 52, -1 << 23));
     let m = L::from_bits(bits.sub(exponent));
     // e and the place in the octave, as one number that is 0 for 1.
     let place = above.sar(fraction_bits::<L>() - index_bits::<L>());
-    let one: L = pick(5.0, 10.0);
+    let one: L = pick(tables::ONE.0, tables::ONE.1);
     let j = L::from_bits(place.add(magic::<L>().to_bits())) - (magic::<L>() + one) - less;
     let f = m.fma(L::look_up(&tables::INVERSE, place), L::splat(-1.0));
-    let whole = j.fma(step().0, L::look_up(&tables::LN, place));
-    let rest = j.fma(step().1, L::look_up(&tables::LN_LOW, place));
+    let whole = j.fma(pick(tables::STEP.0, tables::STEP.1), L::look_up(&tables::LN, place));
+    let step_low = pick(tables::STEP_LOW.0, tables::STEP_LOW.1);
+    let rest = j.fma(step_low, L::look_up(&tables::LN_LOW, place));
     let (sum, error) = fast_two_sum(whole, f);
     let f2 = f * f;
     // sum − f²/2 without an error.
@@ -78,7 +70,7 @@ fn exp_near<L: Lanes>(high: L, low: L) -> (L, L, L) {
     (shifted, q, L::look_up(&tables::POWER, index))
 }
 
-/// y ln x in two parts, where x was scaled up by `less` [steps](step).
+/// y ln x in two parts, where x was scaled up by `less` [steps](tables::STEP).
 #[inline(always)]
 fn exponent<L: Lanes>(x: L, less: L, y: L) -> (L, L) {
     let (high, low) = ln_parts(x, less);
@@ -97,13 +89,13 @@ fn power_of_normal<L: Lanes>(x: L, y: L) -> (L, L::Mask) {
     (near.fma(q, near), high.abs().lt(pick(708.0, 87.0)))
 }
 
-/// x^y for normal x > 0 (scaled up by `less` [steps](step)) and finite y.
+/// x^y for normal x > 0 (scaled up by `less` [steps](tables::STEP)) and finite y.
 #[inline(always)]
 fn power_with_limits<L: Lanes>(x: L, less: L, y: L) -> L {
     let (high, low) = exponent(x, less, y);
     // An infinite product has a low part of no meaning.
-    let low = L::select(high.abs().lt(L::splat(800.0)), low, L::splat(0.0));
     let most = L::splat(800.0);
+    let low = L::select(high.abs().lt(most), low, L::splat(0.0));
     let (high, low) = fast_two_sum(clamp(high, -most, most), low);
     let high = clamp(high, pick(-746.0, -104.0), pick(710.0, 89.0));
     let (shifted, q, near) = exp_near(high, low);

@@ -1,9 +1,19 @@
 //! Tables of 16 doubles and 32 singles, for logarithms and powers. Written by `tools/tables.py`.
+//!
+//! x = m·2ᵉ, and the octave of m, which begins below 1, is divided into as many parts as there are entries.
 
 #![allow(clippy::approx_constant, reason = "an entry may be near a known constant")]
 
 use crate::Table;
 
+/// The bits of the least m, for doubles and for singles.
+pub(crate) const START: (i64, i64) = (0x3fea855555555556, 0x3f562aab);
+/// The part that 1 lies in.
+pub(crate) const ONE: (f64, f64) = (5.0, 10.0);
+/// ln 2/entries, with so few bits that its product with any exponent is exact.
+pub(crate) const STEP: (f64, f64) = (0.043321698785007356, 0.021659851);
+/// What is missing from [`STEP`].
+pub(crate) const STEP_LOW: (f64, f64) = (-1.0774652828509272e-14, 9.983182e-07);
 /// Numbers near 1/m, such that m·entry − 1 is exact and small.
 pub(crate) static INVERSE: Table = Table {
     doubles: [
@@ -17,7 +27,7 @@ pub(crate) static INVERSE: Table = Table {
         0.640625, 0.625, 0.6171875, 0.6015625,
     ],
 };
-/// The high part of −ln(inverse) less the logarithm of 2^((i − i₁)/entries), where 1 lies in part i₁.
+/// The high part of −ln(inverse) less the logarithm of 2^((i − i₁)/entries) for part i, where i₁ is that of 1.
 pub(crate) static LN: Table = Table {
     doubles: [
         0.04475823699829107,

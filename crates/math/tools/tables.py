@@ -10,8 +10,9 @@ import sys
 from fractions import Fraction
 
 sys.path.insert(0, os.path.dirname(__file__))
+import numpy
 from minimax import mpf, single, double
-from mpmath import floor, log, nint
+from mpmath import log, nint
 
 FILE = os.path.join(os.path.dirname(__file__), "..", "src", "tables.rs")
 
@@ -70,8 +71,8 @@ def inverses(kind):
                 best = worst, one, Fraction(k, 48), found
     worst, one, part, found = best
     start = kind.bits(1.0) - int((one + part) * 2**kind.fraction / entries)
-    print(kind.name, "start %#x" % start, "one", one, "largest %.6f" % float(worst), flush=True)
-    return one, found
+    print(kind.name, "largest |f| %.6f" % float(worst), flush=True)
+    return start, one, found
 
 
 def high(kind, x):
@@ -79,14 +80,12 @@ def high(kind, x):
 
 
 def logarithm(kind):
-    one, found = inverses(kind)
+    start, one, found = inverses(kind)
     step = log(2) / kind.entries
     sums = [(one - i) * step - log(mpf(r.numerator) / r.denominator) for i, r in enumerate(found)]
     highs = [high(kind, s) for s in sums]
-    # What the rounded high part of the step leaves is added to its low part, J times.
-    print(kind.name, "step", repr(float(high(kind, step))), repr(float(kind.rounding(step - high(kind, step)))),
-          "nearest", repr(float(kind.rounding(step))), repr(float(kind.rounding(step - kind.rounding(step)))))
-    return [float(r) for r in found], highs, [kind.rounding(s - h) for s, h in zip(sums, highs)]
+    parts = high(kind, step), kind.rounding(step - high(kind, step))
+    return [float(r) for r in found], highs, [kind.rounding(s - h) for s, h in zip(sums, highs)], start, one, parts
 
 
 def power(kind):
@@ -98,19 +97,27 @@ def power(kind):
 
 def short(x, kind):
     """The shortest decimal that is read as this number."""
-    import numpy
-
     return repr(float(x)) if kind is DOUBLES else repr(float(str(numpy.float32(float(x)))))
 
 
 def main():
     logs = {kind: logarithm(kind) for kind in (DOUBLES, SINGLES)}
     powers = {kind: power(kind) for kind in (DOUBLES, SINGLES)}
-    out = ["//! Tables of 16 doubles and 32 singles, for logarithms and powers. Written by `tools/tables.py`.", "",
+    out = ["//! Tables of 16 doubles and 32 singles, for logarithms and powers. Written by `tools/tables.py`.", "//!",
+           "//! x = m·2ᵉ, and the octave of m, which begins below 1, is divided into as many parts as there are entries.", "",
            '#![allow(clippy::approx_constant, reason = "an entry may be near a known constant")]', "", "use crate::Table;", ""]
+    for name, doc, ty, text in [
+        ("START", "The bits of the least m, for doubles and for singles.", "i64", lambda kind: "%#x" % logs[kind][3]),
+        ("ONE", "The part that 1 lies in.", "f64", lambda kind: "%d.0" % logs[kind][4]),
+        ("STEP", "ln 2/entries, with so few bits that its product with any exponent is exact.", "f64",
+         lambda kind: short(logs[kind][5][0], kind)),
+        ("STEP_LOW", "What is missing from [`STEP`].", "f64", lambda kind: short(logs[kind][5][1], kind)),
+    ]:
+        out.append("/// %s" % doc)
+        out.append("pub(crate) const %s: (%s, %s) = (%s, %s);" % (name, ty, ty, text(DOUBLES), text(SINGLES)))
     for name, doc, found, k in [
         ("INVERSE", "Numbers near 1/m, such that m·entry − 1 is exact and small.", logs, 0),
-        ("LN", "The high part of −ln(inverse) less the logarithm of 2^((i − i₁)/entries), where 1 lies in part i₁.", logs, 1),
+        ("LN", "The high part of −ln(inverse) less the logarithm of 2^((i − i₁)/entries) for part i, where i₁ is that of 1.", logs, 1),
         ("LN_LOW", "What is missing from [`LN`].", logs, 2),
         ("POWER", "2^(i/entries), with i taken from the highest bits of the fraction.", powers, 0),
         ("POWER_LOW", "What is missing from [`POWER`], relative to it.", powers, 1),
