@@ -1,7 +1,7 @@
 //! Exponentials: x = n·ln 2 + r with |r| ≤ ln 2/2, a polynomial for e^r, and 2ⁿ in two factors.
 
 use crate::coefficients::{EXP, EXP_F32, EXP_M1, EXP_M1_F32, EXP2, EXP2_F32};
-use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of, power_of_two};
+use crate::parts::{biased_magic, fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
 use crate::{LaneBits, Lanes};
 
 /// ln 2 in two parts.
@@ -21,14 +21,14 @@ pub(crate) fn clamp<L: Lanes>(x: L, least: L, greatest: L) -> L {
 
 /// 2ⁿ in two factors: p·first is exact for p near 1, and p·first·second is rounded once.
 ///
-/// `shifted` is n + [`magic`]; `small` holds where 2ⁿ may be subnormal.
+/// n is in the low 12 bits (9 for singles), and any others do not matter; `small` holds where 2ⁿ may be subnormal.
 #[inline(always)]
-pub(crate) fn scale<L: Lanes>(shifted: L, small: L::Mask) -> (L, L) {
+pub(crate) fn scale<L: Lanes>(n: L::Bits, small: L::Mask) -> (L, L) {
     // 2ⁿ⁻¹ and 2, or 2ⁿ⁺⁶⁴ and 2⁻⁶⁴: so neither 2¹⁰²⁴ nor subnormal factors are needed.
     let up = if L::DOUBLE { 64 } else { 32 };
     let bias =
         L::Bits::select(small, pick_bits::<L>(1023 + up, 127 + up), pick_bits::<L>(1022, 126));
-    let first = L::from_bits(shifted.to_bits().add(bias).shl(fraction_bits::<L>()));
+    let first = L::from_bits(n.add(bias).shl(fraction_bits::<L>()));
     let second = L::select(
         small,
         pick(5.421_010_862_427_522e-20, 2.328_306_436_538_696_3e-10),
@@ -49,13 +49,33 @@ pub(crate) fn reduce<L: Lanes>(x: L) -> (L, L, L) {
 /// eˣ.
 #[inline(always)]
 pub fn exp<L: Lanes>(x: L) -> L {
-    let x = clamp(x, pick(-746.0, -104.0), pick(710.0, 89.0));
-    let (shifted, n, high) = reduce(x);
-    let r = (-n).fma(ln2::<L>().1, high);
+    let shifted = x.fma(L::splat(std::f64::consts::LOG2_E), biased_magic());
+    let p = exp_of_remainder(x, shifted - biased_magic());
+    let y = p * L::from_bits(shifted.to_bits().shl(fraction_bits::<L>()));
+    // Elsewhere 2ⁿ or the result may not be a normal number.
+    let usual = x.abs().lt(pick(708.0, 87.0));
+    let [y] = L::rarely(
+        !usual,
+        [y],
+        #[inline(always)]
+        || {
+            let x = clamp(x, pick(-746.0, -104.0), pick(710.0, 89.0));
+            let (shifted, n, _) = reduce(x);
+            let (first, second) = scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0)));
+            [exp_of_remainder(x, n) * first * second]
+        },
+    );
+    y
+}
+
+/// e^(x − n·ln 2).
+#[inline(always)]
+fn exp_of_remainder<L: Lanes>(x: L, n: L) -> L {
+    let (high, low) = ln2::<L>();
+    // Exact, as in `reduce`.
+    let r = (-n).fma(low, (-n).fma(high, x));
     let r2 = r * r;
-    let p = L::splat(1.0) + poly_of(r, r2, &EXP, &EXP_F32).fma(r2, r);
-    let (first, second) = scale(shifted, x.lt(pick(-700.0, -80.0)));
-    p * first * second
+    L::splat(1.0) + poly_of(r, r2, &EXP, &EXP_F32).fma(r2, r)
 }
 
 /// 2ˣ.
@@ -65,7 +85,7 @@ pub fn exp2<L: Lanes>(x: L) -> L {
     let shifted = x + magic();
     let r = x - (shifted - magic());
     let p = poly_of(r, r * r, &EXP2, &EXP2_F32).fma(r, L::splat(1.0));
-    let (first, second) = scale(shifted, x.lt(pick(-1000.0, -110.0)));
+    let (first, second) = scale(shifted.to_bits(), x.lt(pick(-1000.0, -110.0)));
     p * first * second
 }
 
@@ -101,19 +121,5 @@ pub(crate) fn exp_parts<L: Lanes>(x: L, low: L) -> ((L, L), (L, L)) {
     let r2 = r * r;
     let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
     let (sum, error) = fast_two_sum(L::splat(1.0), r);
-    (fast_two_sum(sum, q + error), scale(shifted, x.lt(pick(-700.0, -80.0))))
-}
-
-/// eˣ − 1 in two parts; x is at most 0, or NaN.
-#[inline(always)]
-pub(crate) fn exp_m1_pair<L: Lanes>(x: L) -> (L, L) {
-    let x = pick::<L>(-40.0, -20.0).larger(x);
-    let (shifted, n, high) = reduce(x);
-    let (r, low) = remainder(n, high);
-    let r2 = r * r;
-    let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
-    let t: L = power_of_two(shifted.to_bits());
-    let (base, lost) = fast_two_sum(L::splat(-1.0), t);
-    let (sum, error) = fast_two_sum(base, t * r);
-    fast_two_sum(sum, t.fma(q, error + lost))
+    (fast_two_sum(sum, q + error), scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0))))
 }

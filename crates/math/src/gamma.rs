@@ -35,7 +35,7 @@ fn sin_cos_pi<L: Lanes>(x: L) -> ((L, L), (L, L), L::Mask) {
 /// ln(u + low) in two parts.
 #[inline(always)]
 fn ln_of_pair<L: Lanes>((u, low): (L, L)) -> (L, L) {
-    let (high, more) = ln_pair(u, L::splat(0.0));
+    let (high, more) = ln_pair(u);
     (high, more + low / u)
 }
 
@@ -165,7 +165,7 @@ fn digamma_positive<L: Lanes>(x: L, precise: bool) -> (L, L) {
     // ln x − 1/(2x) − series.
     let w = fraction * fraction * L::splat(4.0);
     let (ln, ln_low) = if precise {
-        ln_pair(x, zero)
+        ln_pair(x)
     } else {
         let (m, e, _) = split_exponent(x);
         ln_of_split_pair(m, e)

@@ -1,19 +1,38 @@
 //! Hyperbolic functions, and the sigmoid and the softplus of neural networks.
 
-use crate::coefficients::{COSH, COSH_F32, SINH, SINH_F32};
-use crate::exponential::{exp_m1_pair, exp_parts, reduce, remainder};
+use crate::coefficients::{COSH, COSH_F32, SINH, SINH_F32, TANH, TANH_F32};
+use crate::exponential::{exp_parts, ln2, reduce, remainder};
 use crate::logarithm::ln_of_sum;
 use crate::parts::{
-    fast_two_sum, magic, pick, poly_of, power_of_two, quotient, two_product, two_sum,
+    biased_magic, fast_two_sum, fraction_bits, magic, pick, poly_of, power_of_two, quotient,
+    two_product, two_sum,
 };
 use crate::{LaneBits, Lanes};
 
-/// tanh x = −u/(2 + u) for u = e^(−2x) − 1 and x ≥ 0.
+/// The hyperbolic tangent, by one division.
+///
+/// With |x| = r − n·ln 2/2 and h = tanh r it is (1 − u + (1 + u) h)/(1 + u + (1 − u) h) for u = 2ⁿ.
+/// That is c + u ((2 + c) h − c)/(1 + u + c h) for c = 1 − u, where the quotient is the small part.
 #[inline(always)]
 pub fn tanh<L: Lanes>(x: L) -> L {
-    let (u, low) = exp_m1_pair(x.abs() * L::splat(-2.0));
-    let (sum, error) = fast_two_sum(L::splat(2.0), u);
-    quotient((-u, -low), (sum, error + low)).copysign(x)
+    let one = L::splat(1.0);
+    // Beyond, the result is ±1.
+    let y = pick::<L>(20.0, 10.0).smaller(x.abs());
+    // Not the nearest n, but r from −1/8 ln 2 to 3/8 ln 2: where c becomes 1/2 the result then is no
+    // longer much smaller.
+    let place = y.fma(L::splat(-2.0 * std::f64::consts::LOG2_E), L::splat(0.25));
+    let shifted = place + biased_magic();
+    let n = shifted - biased_magic();
+    let (high, low) = ln2::<L>();
+    let half = L::splat(0.5);
+    let r = n.fma(low * half, n.fma(high * half, y));
+    let z = r * r;
+    let p = poly_of(z, z * z, &TANH, &TANH_F32);
+    let h = p.fma(z * r, r);
+    let u = L::from_bits(shifted.to_bits().shl(fraction_bits::<L>()));
+    let c = one - u;
+    let small = (L::splat(3.0) - u).fma(h, -c) * u;
+    (c + small / c.fma(h, one + u)).copysign(x)
 }
 
 /// 1/(1 + e⁻ˣ).

@@ -1,7 +1,7 @@
 //! The vector instructions that every function of this crate is written with.
 //!
 //! A method is one instruction of a machine (or of LLVM) with a result that IEEE 754 defines to
-//! the last bit. There is no branch on a value, only masks and [`Lanes::select`]; hence an
+//! the last bit, or an entry of a table. There is no branch on a value, only masks and [`Lanes::select`]; hence an
 //! implementation may compute at once (numbers, [`Pack`](crate::Pack)) or write down the
 //! instructions (an emitter of code), and both give the same bits.
 //!
@@ -81,6 +81,9 @@ pub trait Lanes:
     fn to_bits(self) -> Self::Bits;
     /// The same bits as numbers (`bitcast`).
     fn from_bits(bits: Self::Bits) -> Self;
+    /// The entry of a table that the lowest bits of an index name: 4 bits for doubles, 5 for singles
+    /// (the instruction `vpermi2pd` of x86, or a load from memory for each lane).
+    fn look_up(table: &'static Table, index: Self::Bits) -> Self;
     /// The same numbers as doubles (`fpext`; nothing for doubles).
     fn widen(self) -> Self::Wide;
     /// Doubles rounded to these lanes (`fptrunc`; nothing for doubles).
@@ -97,6 +100,15 @@ pub trait Lanes:
         values: [Self; K],
         slow: impl FnOnce() -> [Self; K],
     ) -> [Self; K];
+}
+
+/// As many numbers as two vector registers of AVX-512 hold, for [`Lanes::look_up`].
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// For lanes of `f64`.
+    pub doubles: [f64; 16],
+    /// For lanes of `f32`.
+    pub singles: [f32; 32],
 }
 
 /// The integers of [`Lanes`]: 64 bits for doubles and 32 bits for singles; everything wraps.

@@ -38,6 +38,7 @@ mod parts;
 mod power;
 mod scalar;
 mod slices;
+mod tables;
 mod trigonometric;
 mod trigonometric_large;
 #[cfg(target_arch = "x86_64")]
@@ -48,7 +49,7 @@ pub use exponential::{exp, exp_m1, exp2};
 pub use gamma::{digamma, ln_gamma};
 pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
 pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh};
-pub use lanes::{LaneBits, LaneMask, Lanes};
+pub use lanes::{LaneBits, LaneMask, Lanes, Table};
 pub use logarithm::{ln, ln_1p, log2, log10};
 pub use pack::Pack;
 pub use power::{cbrt, hypot, pow, powi};

@@ -3,7 +3,7 @@
 use std::array::from_fn;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
-use crate::{LaneBits, LaneMask, Lanes};
+use crate::{LaneBits, LaneMask, Lanes, Table};
 
 /// `N` numbers, integers or truth values that every instruction treats alike.
 ///
@@ -118,6 +118,10 @@ macro_rules! pack {
             #[inline(always)]
             fn from_bits(bits: Self::Bits) -> Self {
                 bits.map(Lanes::from_bits)
+            }
+            #[inline(always)]
+            fn look_up(table: &'static Table, index: Self::Bits) -> Self {
+                index.map(|index| <$float>::look_up(table, index))
             }
             #[inline(always)]
             fn widen(self) -> Self::Wide {

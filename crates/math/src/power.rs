@@ -1,86 +1,125 @@
 //! Powers: x^y = exp(y ln x) with the logarithm in two parts, whole powers, and roots.
 
-use crate::coefficients::{EXP_M1, EXP_M1_F32, INVERSE_CBRT, LN_TAIL};
-use crate::exponential::{clamp, ln2, reduce, scale};
+use crate::coefficients::{EXP_NEAR, EXP_NEAR_F32, INVERSE_CBRT, LN_NEAR, LN_NEAR_F32};
+use crate::exponential::{clamp, ln2, scale};
 use crate::parts::{
-    fast_two_sum, horner, infinity, magic, pick, poly, poly_of, power_of_two, product,
-    smallest_normal, split_exponent, two_product,
+    fast_two_sum, fraction_bits, horner, infinity, magic, pick, pick_bits, poly_of, power_of_two,
+    product, smallest_normal, split_exponent, two_product,
 };
-use crate::{LaneBits, Lanes};
+use crate::{LaneBits, Lanes, tables};
 
-/// 2⁵⁴: doubles below the normal ones are scaled by it.
-const UP: f64 = 18_014_398_509_481_984.0;
-
-/// ln x − less·ln 2 in two parts, to about 2⁻⁶⁸, for normal doubles.
+/// How many bits an index into a [`Table`](crate::Table) has.
 #[inline(always)]
-pub(crate) fn ln_pair<L: Lanes>(x: L, less: L) -> (L, L) {
-    let (m, e, _) = split_exponent(x);
-    let e = e - less;
-    let f = m - L::splat(1.0);
-    // s = f/(2 + f).
-    let (below, below_low) = fast_two_sum(L::splat(2.0), f);
-    let inverse = L::splat(1.0) / below;
-    let s = f * inverse;
-    let s_low = (-s).fma(below_low, (-s).fma(below, f)) * inverse;
-    // z = s².
-    let z = s * s;
-    let z_low = (s + s).fma(s_low, s.fma(s, -z));
-    // ln m = 2 s + s z (2/3 + z (2/5 + z·tail)).
-    let tail = poly(z, z * z, &LN_TAIL) * z;
-    let (c, c_low) = fast_two_sum(L::splat(0.4), tail);
-    let c_low = c_low + L::splat(-2.220_446_049_250_313_2e-17);
-    let (p, p_low) = product((c, c_low), (z, z_low));
-    let (c, c_low) = fast_two_sum(L::splat(0.666_666_666_666_666_6), p);
-    let c_low = c_low + (p_low + L::splat(3.700_743_415_417_188e-17));
-    let (p, p_low) = product((c, c_low), product((z, z_low), (s, s_low)));
-    let (high, low) = fast_two_sum(s + s, p);
-    let low = low + (p_low + (s_low + s_low));
-    // The high part of ln 2 has 42 bits: its product with e is exact.
-    let (sum, error) = fast_two_sum(e * L::splat(0.693_147_180_559_890_3), high);
-    let low = e.fma(L::splat(5.497_923_018_708_371e-14), low + error);
-    fast_two_sum(sum, low)
+fn index_bits<L: Lanes>() -> u32 {
+    if L::DOUBLE { 4 } else { 5 }
 }
 
-/// e^(high + low), rounded nearly once, for doubles; infinite `high` too.
+/// ln x less `less` [steps](tables::STEP) for normal x, in two parts with an error of about 2⁻⁶⁵ (2⁻³⁵ for
+/// singles); the second part is below 2⁻¹⁰ of the first.
+///
+/// x = m·2ᵉ, and a table has a short number near 1/m, so that f = m·inverse − 1 is small and exact;
+/// its logarithm is in the table too. There is neither a division nor a cancellation: around 1 the
+/// inverse is 1. (By (m − 1)/(m + 1) in two parts a power took more than twice as long; singles by way
+/// of doubles took three times as long.)
 #[inline(always)]
-fn exp_pair<L: Lanes>(high: L, low: L) -> L {
-    // An infinite product has a low part of no meaning.
-    let low = L::select(high.abs().lt(L::splat(800.0)), low, L::splat(0.0));
-    let x = clamp(high, pick(-746.0, -104.0), pick(710.0, 89.0));
-    let (shifted, n, first) = reduce(x);
-    let (r, low) = fast_two_sum(first, (-n).fma(ln2::<L>().1, low));
+fn ln_parts<L: Lanes>(x: L, less: L) -> (L, L) {
+    let bits = x.to_bits();
+    let above = bits.sub(pick_bits::<L>(tables::START.0, tables::START.1));
+    let exponent = above.and(pick_bits::<L>(-1 << 52, -1 << 23));
+    let m = L::from_bits(bits.sub(exponent));
+    // e and the place in the octave, as one number that is 0 for 1.
+    let place = above.sar(fraction_bits::<L>() - index_bits::<L>());
+    let one: L = pick(tables::ONE.0, tables::ONE.1);
+    let j = L::from_bits(place.add(magic::<L>().to_bits())) - (magic::<L>() + one) - less;
+    let f = m.fma(L::look_up(&tables::INVERSE, place), L::splat(-1.0));
+    let whole = j.fma(pick(tables::STEP.0, tables::STEP.1), L::look_up(&tables::LN, place));
+    let step_low = pick(tables::STEP_LOW.0, tables::STEP_LOW.1);
+    let rest = j.fma(step_low, L::look_up(&tables::LN_LOW, place));
+    let (sum, error) = fast_two_sum(whole, f);
+    let f2 = f * f;
+    // sum − f²/2 without an error.
+    let half = L::splat(-0.5);
+    let next = f2.fma(half, sum);
+    let error = error + f2.fma(half, sum - next);
+    let rest = f.fma(f, -f2).fma(half, rest);
+    (next, poly_of(f, f2, &LN_NEAR, &LN_NEAR_F32).fma(f2 * f, rest) + error)
+}
+
+/// ln x in two parts, to about 2⁻⁶⁵, for normal doubles.
+#[inline(always)]
+pub(crate) fn ln_pair<L: Lanes>(x: L) -> (L, L) {
+    let (high, low) = ln_parts(x, L::splat(0.0));
+    fast_two_sum(high, low)
+}
+
+/// With x = n·ln 2/entries + r: n + [`magic`] and eʳ − 1, and 2^(i/entries) for i = n modulo entries
+/// less i in the highest bits of the fraction.
+#[inline(always)]
+fn exp_near<L: Lanes>(high: L, low: L) -> (L, L, L) {
+    let per_unit = pick(16.0 * std::f64::consts::LOG2_E, 32.0 * std::f64::consts::LOG2_E);
+    let shifted: L = high.fma(per_unit, magic());
+    let n = shifted - magic();
+    // Here all bits of ln 2: the first difference is exact, as in `reduce`.
+    let (step, step_low) = ln2::<L>();
+    let by: L = pick(1.0 / 16.0, 1.0 / 32.0);
+    let r = (-n).fma(step * by, high) + (-n).fma(step_low * by, low);
+    let index = shifted.to_bits();
     let r2 = r * r;
-    let q = poly_of(r, r2, &EXP_M1, &EXP_M1_F32).fma(r2, low);
-    let (sum, error) = fast_two_sum(L::splat(1.0), r);
-    let (first, second) = scale(shifted, x.lt(pick(-700.0, -80.0)));
-    (sum + (error + q)) * first * second
+    let q =
+        poly_of(r, r2, &EXP_NEAR, &EXP_NEAR_F32).fma(r2, r + L::look_up(&tables::POWER_LOW, index));
+    (shifted, q, L::look_up(&tables::POWER, index))
 }
 
-/// x^y for normal x > 0 (scaled up by 2^less) and finite y, in doubles; less precisely if the result
-/// is for singles.
+/// y ln x in two parts, where x was scaled up by `less` [steps](tables::STEP).
 #[inline(always)]
-fn power_of_normal<L: Lanes>(x: L, less: L, y: L, singles: bool) -> L {
-    if singles {
-        let (m, e, _) = split_exponent(x);
-        crate::exp(y * crate::logarithm::ln_of_split(m, e - less))
-    } else {
-        let (high, low) = ln_pair(x, less);
-        let (high, low) = product((high, low), (y, L::splat(0.0)));
-        exp_pair(high, low)
-    }
+fn exponent<L: Lanes>(x: L, less: L, y: L) -> (L, L) {
+    let (high, low) = ln_parts(x, less);
+    let (product, error) = two_product(high, y);
+    (product, low.fma(y, error))
 }
 
-/// |x|^y for any x and y except for 1^y and (−1)^±∞, in doubles.
+/// x^y for normal x > 0 and finite y where it is normal, which the mask tells.
 #[inline(always)]
-fn power_of_magnitude<L: Lanes>(x: L, y: L, singles: bool) -> L {
+fn power_of_normal<L: Lanes>(x: L, y: L) -> (L, L::Mask) {
+    let (high, low) = exponent(x, L::splat(0.0), y);
+    let (high, low) = fast_two_sum(high, low);
+    let (shifted, q, near) = exp_near(high, low);
+    let up = shifted.to_bits().shl(fraction_bits::<L>() - index_bits::<L>());
+    let near = L::from_bits(near.to_bits().add(up));
+    (near.fma(q, near), high.abs().lt(pick(708.0, 87.0)))
+}
+
+/// x^y for normal x > 0 (scaled up by `less` [steps](tables::STEP)) and finite y.
+#[inline(always)]
+fn power_with_limits<L: Lanes>(x: L, less: L, y: L) -> L {
+    let (high, low) = exponent(x, less, y);
+    // An infinite product has a low part of no meaning.
+    let most = L::splat(800.0);
+    let low = L::select(high.abs().lt(most), low, L::splat(0.0));
+    let (high, low) = fast_two_sum(clamp(high, -most, most), low);
+    let high = clamp(high, pick(-746.0, -104.0), pick(710.0, 89.0));
+    let (shifted, q, near) = exp_near(high, low);
+    let n = shifted.to_bits();
+    let index = n.and(pick_bits::<L>(15, 31));
+    let near = near.to_bits().add(index.shl(fraction_bits::<L>() - index_bits::<L>()));
+    let near = L::from_bits(near);
+    let (first, second) = scale::<L>(n.sar(index_bits::<L>()), high.lt(pick(-700.0, -80.0)));
+    near.fma(q, near) * first * second
+}
+
+/// |x|^y for any x and y except for 1^y and (−1)^±∞.
+#[inline(always)]
+fn power_of_magnitude<L: Lanes>(x: L, y: L) -> L {
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
     let x = x.abs();
     let small = x.lt(smallest_normal());
-    let normal = L::select(small, x * L::splat(UP), x);
-    let value =
-        power_of_normal(normal, L::select(small, L::splat(54.0), L::splat(0.0)), y, singles);
+    // Up by 2⁵⁴, or by 2²⁵ for singles.
+    let up = pick(18_014_398_509_481_984.0, 33_554_432.0);
+    let normal = L::select(small, x * up, x);
+    let less = L::select(small, pick(54.0 * 16.0, 25.0 * 32.0), zero);
+    let value = power_with_limits(normal, less, y);
     // 0 and ∞, to a power: ∞ if the logarithm and the exponent agree in sign. NaN stays NaN.
-    let zero = L::splat(0.0);
-    let up = (x.gt(L::splat(1.0)) & y.gt(zero)) | (x.lt(L::splat(1.0)) & y.lt(zero));
+    let up = (x.gt(one) & y.gt(zero)) | (x.lt(one) & y.lt(zero));
     let limit = L::select(up, infinity(), zero);
     let extreme = x.eq(zero) | x.eq(infinity()) | y.abs().eq(infinity());
     let value = L::select(extreme & !x.ne(x) & !y.ne(y), limit, value);
@@ -88,17 +127,18 @@ fn power_of_magnitude<L: Lanes>(x: L, y: L, singles: bool) -> L {
     L::select(y.ne(y), y, value)
 }
 
-/// x^y in doubles, with the special cases of C99.
+/// x^y, with the special cases of C99: x⁰ = 1 and 1^y = 1 even for NaN, negative x to whole powers.
 #[inline(always)]
-fn pow_double<L: Lanes>(x: L, y: L, singles: bool) -> L {
-    let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    let usual = x.ge(smallest_normal()) & x.lt(infinity()) & y.abs().lt(infinity());
+pub fn pow<L: Lanes>(x: L, y: L) -> L {
+    let (value, normal) = power_of_normal(x, y);
+    let usual = x.ge(smallest_normal()) & x.lt(infinity()) & normal;
     let [value] = L::rarely(
         !usual,
-        [power_of_normal(x, zero, y, singles)],
+        [value],
         #[inline(always)]
         || {
-            let value = power_of_magnitude(x, y, singles);
+            let (zero, one) = (L::splat(0.0), L::splat(1.0));
+            let value = power_of_magnitude(x, y);
             let whole = y.eq(y.round_even());
             let half = y * L::splat(0.5);
             let odd = whole & half.ne(half.round_even());
@@ -112,16 +152,6 @@ fn pow_double<L: Lanes>(x: L, y: L, singles: bool) -> L {
         },
     );
     value
-}
-
-/// x^y, with the special cases of C99: x⁰ = 1 and 1^y = 1 even for NaN, negative x to whole powers.
-#[inline(always)]
-pub fn pow<L: Lanes>(x: L, y: L) -> L {
-    if L::DOUBLE {
-        pow_double(x, y, false)
-    } else {
-        L::narrow(pow_double(x.widen(), y.widen(), true))
-    }
 }
 
 /// xⁿ for a whole n that is the same in all lanes.
@@ -140,11 +170,11 @@ pub fn powi<L: Lanes>(x: L, n: i32) -> L {
             L::narrow(if n.unsigned_abs() <= 64 {
                 whole_power_plain(wide, n)
             } else {
-                whole_power_by_exp(wide, n, true)
+                whole_power_by_exp(wide, n)
             })
         }
         _ if n.unsigned_abs() <= 64 => whole_power(x, n),
-        _ => whole_power_by_exp(x, n, false),
+        _ => whole_power_by_exp(x, n),
     }
 }
 
@@ -191,18 +221,18 @@ fn whole_power<L: Lanes>(x: L, n: i32) -> L {
     L::select(low.abs().gt(zero) & low.abs().lt(infinity()), high + low, high)
 }
 
-/// xⁿ by the logarithm, in doubles.
+/// xⁿ by the logarithm, in doubles: not every n is a single.
 #[inline(always)]
-fn whole_power_by_exp<L: Lanes>(x: L, n: i32, singles: bool) -> L {
+fn whole_power_by_exp<L: Lanes>(x: L, n: i32) -> L {
     let y = L::splat(f64::from(n));
     let magnitude = x.abs();
-    let usual = magnitude.ge(smallest_normal()) & magnitude.lt(infinity());
-    let zero = L::splat(0.0);
+    let (value, normal) = power_of_normal(magnitude, y);
+    let usual = magnitude.ge(smallest_normal()) & magnitude.lt(infinity()) & normal;
     let [value] = L::rarely(
         !usual,
-        [power_of_normal(magnitude, zero, y, singles)],
+        [value],
         #[inline(always)]
-        || [power_of_magnitude(x, y, singles)],
+        || [power_of_magnitude(x, y)],
     );
     if n & 1 == 1 { value.copysign(x) } else { value }
 }
@@ -218,7 +248,7 @@ pub fn cbrt<L: Lanes>(x: L) -> L {
         [cbrt_of_normal(magnitude, zero)],
         #[inline(always)]
         || {
-            let up = pick(UP, 16_777_216.0);
+            let up = pick(18_014_398_509_481_984.0, 16_777_216.0);
             let value = cbrt_of_normal(magnitude * up, pick(18.0, 8.0));
             let special = x.eq(zero) | !magnitude.lt(infinity());
             [L::select(special, magnitude, value)]

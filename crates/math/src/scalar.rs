@@ -1,9 +1,9 @@
 //! [`Lanes`] of one number: `f64` and `f32` themselves.
 
-use crate::{LaneBits, Lanes};
+use crate::{LaneBits, Lanes, Table};
 
 macro_rules! scalar {
-    ($float:ty, $int:ty, $uint:ty, $double:expr) => {
+    ($float:ty, $int:ty, $entries:ident, $double:expr) => {
         impl Lanes for $float {
             type Bits = $int;
             type Mask = bool;
@@ -69,6 +69,10 @@ macro_rules! scalar {
             #[inline(always)]
             fn from_bits(bits: $int) -> Self {
                 <$float>::from_bits(bits.cast_unsigned())
+            }
+            #[inline(always)]
+            fn look_up(table: &'static Table, index: $int) -> Self {
+                table.$entries[index as usize % table.$entries.len()]
             }
             #[inline(always)]
             fn widen(self) -> f64 {
@@ -143,5 +147,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f64, i64, u64, true);
-scalar!(f32, i32, u32, false);
+scalar!(f64, i64, doubles, true);
+scalar!(f32, i32, singles, false);

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from minimax import mp, mpf, fit, single, double
-from mpmath import asin, atan, atanh, cos, cosh, digamma, erf, erfc, euler, exp, expm1, findroot, log, loggamma, pi, sin, sinh, sqrt
+from mpmath import asin, atan, atanh, cos, cosh, digamma, erf, erfc, euler, exp, expm1, findroot, log, loggamma, pi, sin, sinh, sqrt, tanh
 
 FILE = os.path.join(os.path.dirname(__file__), "..", "src", "coefficients.rs")
 NEW = "--new" in sys.argv
@@ -49,9 +49,20 @@ both("SINH", "(sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.",
 both("COSH", "(cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z**2, mpf("1e-9"), LN2_QUARTER, 5, 2)
 
-spec("LN_TAIL", "(2 artanh s − 2 s − 2 s³/3 − 2 s⁵/5)/s⁷ as a polynomial in s², as above.",
-     lambda z: (2 * atanh(sqrt(z)) - 2 * sqrt(z) - 2 * sqrt(z) ** 3 / 3 - 2 * sqrt(z) ** 5 / 5) / sqrt(z) ** 7,
-     lambda z: z**3 / 2, mpf("1e-6"), LOG_END, range(7))
+TANH_END = (log(2) / 2 * mpf("0.7505")) ** 2
+both("TANH", "(tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.",
+     lambda z: (tanh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), TANH_END, 7, 3)
+
+# The ends are the largest |f| that `tables.py` tells.
+LN_NEAR = "(ln(1 + f) − f + f²/2)/f³ on |f| ≤ %s."
+spec("LN_NEAR", LN_NEAR % "0.0333",
+     lambda f: (log(1 + f) - f + f * f / 2) / f**3, lambda f: f * f, mpf("-0.0333"), mpf("0.0333"), range(9))
+spec("LN_NEAR_F32", LN_NEAR % "0.0187",
+     lambda f: (log(1 + f) - f + f * f / 2) / f**3, lambda f: f * f, mpf("-0.0187"), mpf("0.0187"), range(3), single)
+spec("EXP_NEAR", "(eˣ − 1 − x)/x² on |x| ≤ ln 2/32.",
+     lambda x: (expm1(x) - x) / x**2, lambda x: x * x, -LN2_HALF / 16, LN2_HALF / 16, range(5))
+spec("EXP_NEAR_F32", "(eˣ − 1 − x)/x² on |x| ≤ ln 2/64.",
+     lambda x: (expm1(x) - x) / x**2, lambda x: x * x, -LN2_HALF / 32, LN2_HALF / 32, range(2), single)
 spec("INVERSE_CBRT", "x^(−1/3) on 2^(−3/2) ≤ x ≤ 2^(3/2).",
      lambda t: t ** (-mpf(1) / 3), lambda t: t ** (mpf(1) / 3), mpf(2) ** mpf("-1.51"), mpf(2) ** mpf("1.51"), range(4), single)
 

@@ -6,7 +6,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 use cotangent_ir::Element;
 use cotangent_math as math;
-use cotangent_math::{LaneBits, LaneMask, Lanes};
+use cotangent_math::{LaneBits, LaneMask, Lanes, Table};
 use cotangent_ops::Opcode;
 
 use super::llvm_type;
@@ -19,6 +19,11 @@ struct Writer {
     texts: Vec<String>,
     next: usize,
     width: usize,
+    /// Whether there are instructions of AVX-512 that look entries up in registers.
+    permutes: bool,
+    /// Tables that the function reads, and its name, which theirs begin with.
+    tables: Vec<String>,
+    name: String,
     declared: Vec<(String, String)>,
 }
 
@@ -33,6 +38,9 @@ fn with<T>(f: impl FnOnce(&mut Writer) -> T) -> T {
             texts: Vec::new(),
             next: 0,
             width: 1,
+            permutes: false,
+            tables: Vec::new(),
+            name: String::new(),
             declared: Vec::new(),
         }))
     })
@@ -62,6 +70,105 @@ impl Writer {
         let args: Vec<String> =
             args.iter().map(|(ty, x)| format!("{ty} {}", self.text(*x))).collect();
         self.op(&format!("call {ret} @{name}({})", args.join(", ")))
+    }
+}
+
+impl Writer {
+    /// The entries of a table that the lowest bits of `index` name.
+    fn look_up(&mut self, entries: &[String], double: bool, index: u32) -> u32 {
+        // Vectors are less than a register, one, or two: the doubles that singles are widened to.
+        if self.permutes && self.width > 1 && self.width <= entries.len() {
+            self.permute(entries, double, index)
+        } else {
+            self.load_each(entries, double, index)
+        }
+    }
+
+    /// By an instruction that takes a table in two registers, once for each register of indices.
+    fn permute(&mut self, entries: &[String], double: bool, index: u32) -> u32 {
+        let lanes = entries.len() / 2;
+        let (ty, indices) = (llvm_type(element(double), lanes), llvm_type(integer(double), lanes));
+        let [low, high] = [0, lanes].map(|from| {
+            let half: Vec<String> = entries[from..from + lanes]
+                .iter()
+                .map(|x| format!("{} {x}", scalar_type(element(double))))
+                .collect();
+            self.value(format!("<{}>", half.join(", ")))
+        });
+        let name = format!("llvm.x86.avx512.vpermi2var.p{}.512", if double { "d" } else { "s" });
+        let mut all = None;
+        for from in (0..self.width).step_by(lanes) {
+            let part =
+                self.shuffle(integer(double), self.width, (index, index), from..from + lanes);
+            let found = self.call(&ty, &name, &[(&ty, low), (&indices, part), (&ty, high)]);
+            all = Some(match all {
+                None => found,
+                Some(all) => self.shuffle(element(double), lanes, (all, found), 0..from + lanes),
+            });
+        }
+        let all = all.unwrap_or(low);
+        let wide = self.width.max(lanes);
+        self.shuffle(element(double), wide, (all, all), 0..self.width)
+    }
+
+    /// Some lanes of two vectors beside each other, each `width` wide.
+    fn shuffle(
+        &mut self,
+        element: Element,
+        width: usize,
+        (a, b): (u32, u32),
+        lanes: std::ops::Range<usize>,
+    ) -> u32 {
+        if lanes == (0..width) {
+            return a;
+        }
+        let ty = llvm_type(element, width);
+        // Beyond the second one anything will do.
+        let lane = |k: usize| if k < 2 * width { format!("i32 {k}") } else { "i32 poison".into() };
+        let count = lanes.len();
+        let mask = lanes.map(lane).collect::<Vec<String>>().join(", ");
+        let (a, b) = (self.text(a), self.text(b));
+        self.op(&format!("shufflevector {ty} {a}, {ty} {b}, <{count} x i32> <{mask}>"))
+    }
+
+    /// From memory, each lane by itself.
+    fn load_each(&mut self, entries: &[String], double: bool, index: u32) -> u32 {
+        let (one, place) = (scalar_type(element(double)), scalar_type(integer(double)));
+        let (ty, indices) =
+            (llvm_type(element(double), self.width), llvm_type(integer(double), self.width));
+        let count = entries.len();
+        let listed: Vec<String> = entries.iter().map(|x| format!("{one} {x}")).collect();
+        let definition =
+            format!("private unnamed_addr constant [{count} x {one}] [{}]", listed.join(", "));
+        let known = self.tables.iter().position(|table| *table == definition);
+        let number = known.unwrap_or(self.tables.len());
+        if known.is_none() {
+            self.tables.push(definition);
+        }
+        let name = format!("@{}.t{number}", self.name);
+        let last = splat(&(count - 1).to_string(), place, self.width);
+        let index = self.op(&format!("and {indices} {}, {last}", self.text(index)));
+        let load = |w: &mut Self, at: u32| {
+            let at = w.op(&format!(
+                "getelementptr [{count} x {one}], ptr {name}, i64 0, {place} {}",
+                w.text(at)
+            ));
+            w.op(&format!("load {one}, ptr {}", w.text(at)))
+        };
+        if self.width == 1 {
+            return load(self, index);
+        }
+        let mut all = self.value("poison".to_string());
+        for k in 0..self.width {
+            let at = self.op(&format!("extractelement {indices} {}, i64 {k}", self.text(index)));
+            let found = load(self, at);
+            all = self.op(&format!(
+                "insertelement {ty} {}, {one} {}, i64 {k}",
+                self.text(all),
+                self.text(found)
+            ));
+        }
+        all
     }
 }
 
@@ -272,6 +379,14 @@ macro_rules! lanes {
             fn from_bits(bits: Int<$double>) -> Self {
                 Num(convert("bitcast", bits.0, integer($double), element($double)))
             }
+            fn look_up(table: &'static Table, index: Int<$double>) -> Self {
+                let entries: Vec<String> = if $double {
+                    table.doubles.iter().map(|&x| number(x, Element::F64)).collect()
+                } else {
+                    table.singles.iter().map(|&x| number(f64::from(x), Element::F32)).collect()
+                };
+                Num(with(|w| w.look_up(&entries, $double, index.0)))
+            }
             fn widen(self) -> Num<true> {
                 $widen(self)
             }
@@ -426,18 +541,21 @@ where
     }
 }
 
-/// Writes a function.
+/// Writes a function, for a processor with vectors of so many bytes.
 pub(super) fn define(
     name: &str,
     code: Opcode,
     parameter: i32,
     element: Element,
     width: usize,
+    vector_bytes: usize,
 ) -> Definition {
     WRITER.with_borrow_mut(|writer| *writer = None);
     let arity = code.info().arity;
     let (x, y) = with(|w| {
         w.width = width;
+        w.name = name.to_string();
+        w.permutes = vector_bytes == 64;
         (w.value("%x".to_string()), w.value("%y".to_string()))
     });
     let result = match element {
@@ -450,8 +568,13 @@ pub(super) fn define(
     };
     let ty = llvm_type(element, width);
     let params = if arity == 2 { format!("{ty} %x, {ty} %y") } else { format!("{ty} %x") };
-    let text = format!(
-        "define internal {ty} @{name}({params}) #1 {{\n{}  ret {ty} {}\n}}\n",
+    let mut text = String::new();
+    for (k, table) in writer.tables.iter().enumerate() {
+        let _ = writeln!(text, "@{name}.t{k} = {table}");
+    }
+    let _ = writeln!(
+        text,
+        "define internal {ty} @{name}({params}) #1 {{\n{}  ret {ty} {}\n}}",
         writer.code,
         writer.text(result)
     );

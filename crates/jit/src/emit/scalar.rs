@@ -412,7 +412,7 @@ impl Emitter<'_> {
         let ty = llvm_type(element, w);
         if let Some(name) = math::name(code, parameter, element, w) {
             if !self.functions.contains_key(&name) {
-                let found = math::define(&name, code, parameter, element, w);
+                let found = math::define(&name, code, parameter, element, w, self.vector_bytes);
                 self.functions.insert(name.clone(), found.text);
                 self.declared.extend(found.declared);
             }

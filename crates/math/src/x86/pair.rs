@@ -2,7 +2,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
-use crate::{LaneBits, LaneMask, Lanes};
+use crate::{LaneBits, LaneMask, Lanes, Table};
 
 /// Two of the same; every instruction is done to both.
 #[derive(Clone, Copy)]
@@ -81,6 +81,10 @@ impl<L: Lanes<Wide = L>> Lanes for Pair<L> {
     #[inline(always)]
     fn from_bits(bits: Self::Bits) -> Self {
         Self(L::from_bits(bits.0), L::from_bits(bits.1))
+    }
+    #[inline(always)]
+    fn look_up(table: &'static Table, index: Self::Bits) -> Self {
+        Self(L::look_up(table, index.0), L::look_up(table, index.1))
     }
     #[inline(always)]
     fn widen(self) -> Self {
