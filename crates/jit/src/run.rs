@@ -170,10 +170,13 @@ impl Compiled {
                 return Err(RunError::Arguments { function: self.name.clone(), expected, found });
             }
         }
-        if self.element != Some(T::ELEMENT) {
-            return self.run_converted(x, results, workspace);
-        }
         workspace.pointers.clear();
+        if self.element != Some(T::ELEMENT) {
+            return match self.packed {
+                true => self.run_converted(x, results, workspace),
+                false => self.run_apart(x, results, workspace),
+            };
+        }
         let ([x], [results]) = (x, &mut *results) else {
             return match self.packed {
                 true => Ok(self.run_together(x, results, workspace)),
@@ -228,7 +231,8 @@ impl Compiled {
         status
     }
 
-    /// A run on several lists as they are.
+    /// A run on several lists as they are; arguments and results of other kinds than are given go through memory of the
+    /// workspace.
     fn run_apart<T: Number>(
         &self,
         x: &[&[T]],
@@ -239,30 +243,84 @@ impl Compiled {
             function: format!("@{}", self.name),
             what: format!("{what} is cut in two; give it whole"),
         };
+        let other = |ty: &Type| ty.element() != T::ELEMENT;
+        if self.params.iter().any(other) {
+            let bytes = self.rooms(&self.params).1;
+            workspace.inputs.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        }
+        if self.results.iter().any(other) {
+            let bytes = self.rooms(&self.results).1;
+            workspace.outputs.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        }
         let mut lists = x.iter();
         let mut rest: &[T] = &[];
-        for ends in self.offsets.0.windows(2) {
-            let len = ends[1] - ends[0];
+        for (ty, place) in self.params.iter().zip(self.rooms(&self.params).0) {
+            let len = ty.len().unwrap_or(0);
             if rest.is_empty() && len > 0 {
                 rest = lists.find(|list| !list.is_empty()).copied().unwrap_or_default();
             }
             let (own, after) = rest.split_at_checked(len).ok_or_else(|| cut("an argument"))?;
-            workspace.pointers.push(Pointer(own.as_ptr().cast_mut().cast()));
+            workspace.pointers.push(Pointer(match other(ty) {
+                false => own.as_ptr().cast_mut().cast(),
+                true => {
+                    let to = &mut bytes_mut(&mut workspace.inputs)[place..];
+                    self.convert(own.iter(), ty.element(), to)?;
+                    to.as_mut_ptr()
+                }
+            }));
             rest = after;
         }
         let mut lists = results.iter_mut();
         let mut rest: &mut [T] = &mut [];
-        for ends in self.offsets.1.windows(2) {
-            let len = ends[1] - ends[0];
+        let mut later: Vec<(Element, usize, &mut [T])> = Vec::new();
+        for (ty, place) in self.results.iter().zip(self.rooms(&self.results).0) {
+            let len = ty.len().unwrap_or(0);
             if rest.is_empty() && len > 0 {
                 rest =
                     lists.find(|list| !list.is_empty()).map(|list| &mut **list).unwrap_or_default();
             }
             let (own, after) = rest.split_at_mut_checked(len).ok_or_else(|| cut("a result"))?;
-            workspace.pointers.push(Pointer(own.as_mut_ptr().cast()));
+            workspace.pointers.push(Pointer(match other(ty) {
+                false => own.as_mut_ptr().cast(),
+                true => {
+                    later.push((ty.element(), place, own));
+                    bytes_mut(&mut workspace.outputs)[place..].as_mut_ptr()
+                }
+            }));
             rest = after;
         }
-        Ok(self.go(workspace))
+        let status = self.go(workspace);
+        for (element, place, to) in later {
+            let bytes = &bytes_mut(&mut workspace.outputs)[place..];
+            for (from, to) in bytes.chunks_exact(element.bytes()).zip(to) {
+                *to = T::nearest(number(from, element));
+            }
+        }
+        Ok(status)
+    }
+
+    /// Numbers as elements of another kind.
+    fn convert<'t, T: Number + 't>(
+        &self,
+        numbers: impl Iterator<Item = &'t T>,
+        element: Element,
+        to: &mut [u8],
+    ) -> Result<(), RunError> {
+        for (to, x) in to.chunks_exact_mut(element.bytes()).zip(numbers) {
+            let x: f64 = (*x).into();
+            match element {
+                Element::F64 => to.copy_from_slice(&x.to_ne_bytes()),
+                Element::F32 => to.copy_from_slice(&(x as f32).to_ne_bytes()),
+                Element::Bool => to[0] = u8::from(x != 0.0),
+                _ if x.trunc() != x || x.abs() >= 9e15 => {
+                    let what = format!("{x} was given for an integer");
+                    return Err(RunError::Value { function: format!("@{}", self.name), what });
+                }
+                Element::I64 => to.copy_from_slice(&(x as i64).to_ne_bytes()),
+                Element::I32 => to.copy_from_slice(&(x as i32).to_ne_bytes()),
+            }
+        }
+        Ok(())
     }
 
     fn go(&self, workspace: &mut Workspace) -> u64 {
@@ -280,56 +338,24 @@ impl Compiled {
         unsafe { (self.run)(pointers.cast(), arena.cast()) }
     }
 
-    /// A run through memory of the workspace: for arguments of other kinds than are given, or taken in one list.
+    /// A run of a program that takes all its arguments in one list and gives all its results in one, with numbers of another
+    /// kind.
     fn run_converted<T: Number>(
         &self,
         x: &[&[T]],
         results: &mut [&mut [T]],
         workspace: &mut Workspace,
     ) -> Result<u64, RunError> {
-        let (inputs, takes) = self.rooms(&self.params);
-        let (outputs, gives) = self.rooms(&self.results);
+        let (takes, gives) = (self.rooms(&self.params).1, self.rooms(&self.results).1);
         workspace.inputs.resize(takes.div_ceil(64).max(1), Line([0; 64]));
         workspace.outputs.resize(gives.div_ceil(64).max(1), Line([0; 64]));
-        let mut numbers = x.iter().flat_map(|x| x.iter());
-        let bytes = bytes_mut(&mut workspace.inputs);
-        for (ty, place) in self.params.iter().zip(inputs.clone()) {
-            let (element, len) = (ty.element(), ty.len().unwrap_or(0));
-            for (to, x) in
-                bytes[place..].chunks_exact_mut(element.bytes()).zip(numbers.by_ref().take(len))
-            {
-                let x: f64 = (*x).into();
-                match element {
-                    Element::F64 => to.copy_from_slice(&x.to_ne_bytes()),
-                    Element::F32 => to.copy_from_slice(&(x as f32).to_ne_bytes()),
-                    Element::Bool => to[0] = u8::from(x != 0.0),
-                    _ if x.trunc() != x || x.abs() >= 9e15 => {
-                        let what = format!("{x} was given for an integer");
-                        return Err(RunError::Value { function: format!("@{}", self.name), what });
-                    }
-                    Element::I64 => to.copy_from_slice(&(x as i64).to_ne_bytes()),
-                    Element::I32 => to.copy_from_slice(&(x as i32).to_ne_bytes()),
-                }
-            }
-        }
-        workspace.pointers.clear();
-        let (from, to) = (bytes.as_mut_ptr(), bytes_mut(&mut workspace.outputs).as_mut_ptr());
-        let count = if self.packed { 1 } else { usize::MAX };
-        let arguments = inputs.take(count).map(|k| Pointer(from.wrapping_add(k)));
-        workspace.pointers.extend(arguments);
-        let all = outputs.clone().take(count).map(|k| Pointer(to.wrapping_add(k)));
-        workspace.pointers.extend(all);
+        let (from, to) = (bytes_mut(&mut workspace.inputs), bytes_mut(&mut workspace.outputs));
+        self.convert(x.iter().flat_map(|x| x.iter()), Element::F64, from)?;
+        workspace.pointers.extend([Pointer(from.as_mut_ptr()), Pointer(to.as_mut_ptr())]);
         let status = self.go(workspace);
-        let mut places = results.iter_mut().flat_map(|y| y.iter_mut());
-        let bytes = bytes_mut(&mut workspace.outputs);
-        for (ty, place) in self.results.iter().zip(outputs) {
-            let (element, len) = (ty.element(), ty.len().unwrap_or(0));
-            for (from, to) in
-                bytes[place..].chunks_exact(element.bytes()).zip(places.by_ref().take(len))
-            {
-                *to = T::nearest(number(from, element));
-            }
-        }
+        let places = results.iter_mut().flat_map(|y| y.iter_mut());
+        let found = bytes_mut(&mut workspace.outputs).chunks_exact(Element::F64.bytes());
+        found.zip(places).for_each(|(from, to)| *to = T::nearest(number(from, Element::F64)));
         Ok(status)
     }
 
