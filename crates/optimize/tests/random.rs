@@ -1,12 +1,12 @@
 //! Random programs: optimised they are what they were, by class, cost no more, and stay as they are when
 //! optimised again.
 
-use cotangent_ir::{Function, Traced, parse, trace, trace_at};
+use cotangent_ir::{Dim, Function, Traced, parse, trace, trace_at};
 use cotangent_numbers::Scalar;
 use cotangent_optimize::{Class, Options, optimize, simplify};
 use cotangent_testkit::difftests::*;
 use cotangent_testkit::programs::{self, random};
-use cotangent_transform::{gradient, hessian, linearize, reverse};
+use cotangent_transform::{batch, gradient, hessian, linearize, reverse};
 
 fn close(a: f64, b: f64, tolerance: f64) -> bool {
     a == b
@@ -129,6 +129,33 @@ fn random_programs_with_kernels_loops_and_branches() {
             check(&format!("forward, seed {seed}"), &forward, &along(&forward));
         }
     }
+}
+
+/// Tangents along several directions at one point: what the directions share stands in loops with what they do not.
+#[test]
+fn random_programs_along_many_directions() {
+    let first = std::env::var("COTANGENT_SEED").map_or(0, |seed| seed.parse().unwrap());
+    let mut compared = 0;
+    for seed in first..first + 120 {
+        let (operations, depth) = (10 + seed as usize % 50, 2 + seed as usize % 2);
+        let options = programs::Options { operations, depth, ..Default::default() };
+        let f = random(seed + 9_000, &options);
+        let forward = linearize(&f).unwrap();
+        let moves: Vec<String> =
+            forward.params().iter().filter(|p| p.linear).map(|p| p.name.clone()).collect();
+        if moves.is_empty() || forward.has_guards() {
+            continue;
+        }
+        let forward = forward.map_params(&|p| p.linear = false);
+        let many = batch(&forward, Dim::Size(6), |p| moves.contains(&p.name)).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut x = programs::arguments(&f, seed + 9_000);
+        let all: usize = many.params().iter().map(|p| p.ty.len().unwrap()).sum();
+        x.extend((x.len()..all).map(|_| rng.f64() - 0.5));
+        check(&format!("directions, seed {seed}"), &many, &x);
+        compared += 1;
+    }
+    assert!(compared > 80, "{compared}");
 }
 
 #[test]
