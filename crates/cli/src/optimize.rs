@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use cotangent_optimize::{Class, Options, Stats, optimize};
+use cotangent_optimize::{Class, Options, Stats, optimize, reroll};
 
 use crate::Failure;
 use crate::draw::{Emit, written};
@@ -13,7 +13,7 @@ use crate::program::read;
 /// Which program, and what may change.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  cotangent opt f.ct\n  cotangent diff f.ct | cotangent opt - --stats\n  cotangent opt f.ct --class reassoc --class contract --trace-rules"
+    after_help = "Examples:\n  cotangent opt f.ct\n  cotangent diff f.ct | cotangent opt - --stats\n  cotangent opt f.ct --class reassoc --class contract --trace-rules\n  cotangent opt trace.ct --reroll"
 )]
 pub(crate) struct Arguments {
     /// A program in text; `-` for standard input.
@@ -27,6 +27,10 @@ pub(crate) struct Arguments {
     /// Rules that may change more than nothing; several times for several classes. Signs of zeros by default.
     #[arg(long, value_enum)]
     class: Vec<Allowed>,
+    /// Repeated parts of a program without loops become kernels, its parameters one array; sums of like terms are then added up in
+    /// lanes by machine code.
+    #[arg(long)]
+    reroll: bool,
     /// What is written.
     #[arg(long, value_enum, default_value_t = Emit::Text)]
     emit: Emit,
@@ -57,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             "--trace-rules and --stats stand in the text; {remedy}"
         )));
     }
-    let f = read(&arguments.file)?;
+    let mut f = read(&arguments.file)?;
     let mut options = match arguments.class[..] {
         [Allowed::Exact] => Options::exact(),
         _ => Options::default(),
@@ -70,6 +74,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             Allowed::Reassoc => options.with(Class::Reassoc),
             Allowed::Approx => options.with(Class::Approx),
         };
+    }
+    if arguments.reroll {
+        let flat = optimize(&f, &options).function;
+        let Some(rolled) = reroll(&flat, flat.params().len(), &[]) else {
+            let what = "parts that are repeated often enough, in a program of numbers without arrays and loops";
+            return Err(Failure::No(format!("@{} has no {what}", f.name())));
+        };
+        f = rolled;
     }
     options.trace = arguments.trace_rules;
     let done = optimize(&f, &options);

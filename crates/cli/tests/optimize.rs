@@ -51,6 +51,22 @@ fn what_was_done_is_an_object() {
 }
 
 #[test]
+fn what_is_repeated_becomes_kernels() {
+    let params: Vec<String> = (0..80).map(|k| format!("%x{k}: f64")).collect();
+    let sines: String = (0..80).map(|k| format!("%a{k} = sin %x{k}\n")).collect();
+    let results: Vec<String> = (0..80).map(|k| format!("%a{k}")).collect();
+    let types = ["f64"; 80].join(", ");
+    let params = params.join(", ");
+    let flat = format!("fn @f({params}) -> ({types}) {{\n{sines}ret {}\n}}\n", results.join(", "));
+    let out = cotangent(&["opt", &file("flat.ct", &flat), "--reroll"]);
+    let shown = text(&out.stdout);
+    assert!(shown.starts_with("fn @f(%x: [80]f64) -> [80]f64 {\n  %0 = tab (%i < 80) {"), "{shown}");
+    let out = cotangent(&["opt", &file("few.ct", PROGRAM), "--reroll"]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stderr).contains("@f has no parts that are repeated"));
+}
+
+#[test]
 fn a_class_that_is_not_there_is_named() {
     let path = file("class.ct", PROGRAM);
     let out = cotangent(&["opt", &path, "--class", "fast"]);

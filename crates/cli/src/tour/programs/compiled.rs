@@ -1,30 +1,44 @@
-//! Machine code: the gradient of a sum over many points, with vectors, beside the same by hand.
+//! Machine code: gradient and sparse Hessian of plain code, re-rolled into kernels, beside the same by hand.
 
 use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use cotangent::{Compiled, Library, compile_arrays};
-use cotangent_ir::sum_over;
+use cotangent::prelude::*;
+use cotangent::{Library, compile};
+use cotangent_ir::trace;
+use cotangent_optimize::{reroll, simplify};
 use serde::Serialize;
 
-use super::agree;
+use super::{agree, failed};
 use crate::Failure;
 use crate::tour::print::{code, remark, title};
 
 const N: usize = 1000;
 
 // The tour shows the lines from here:
-/// Rosenbrock's function of a thousand variables, recorded as a sum.
-fn rosenbrock() -> Result<Compiled, cotangent::Error> {
-    compile_arrays(&[&[1000]], |x| {
-        sum_over(0..999, |i| {
-            let (a, b) = (x[0].at(i), x[0].at(i + 1));
-            (b - a * a).powi(2) * 100.0 + (a - 1.0).powi(2)
-        })
-    })
+/// Rosenbrock's function: a plain loop.
+fn rosenbrock<S: Scalar>(x: &[S]) -> S {
+    let mut sum = S::zero();
+    for i in 0..x.len() - 1 {
+        sum = sum + (x[i + 1] - x[i] * x[i]).powi(2) * 100.0 + (x[i] - 1.0).powi(2);
+    }
+    sum
 }
 // to here.
+
+/// The entries of the Hessian, column by column.
+fn hessian_by_hand(x: &[f64]) -> Vec<f64> {
+    let mut entries = Vec::with_capacity(3 * x.len());
+    for j in 0..x.len() {
+        let before = (j > 0).then(|| -400.0 * x[j - 1]);
+        let own = x.get(j + 1).map(|next| 1200.0 * x[j] * x[j] - 400.0 * next + 2.0);
+        let middle = own.unwrap_or(0.0) + before.map_or(0.0, |_| 200.0);
+        let after = own.map(|_| -400.0 * x[j]);
+        entries.extend(before.into_iter().chain([middle]).chain(after));
+    }
+    entries
+}
 
 fn by_hand(x: &[f64], g: &mut [f64]) -> f64 {
     let mut sum = 0.0;
@@ -51,6 +65,11 @@ fn least(mut run: impl FnMut()) -> Duration {
 #[derive(Serialize)]
 pub(super) struct Section {
     source: String,
+    /// How many operations were recorded, and how many are left as kernels.
+    operations: [usize; 2],
+    /// The entries of the Hessian, and their largest difference to those by hand, relative.
+    hessian_entries: usize,
+    hessian_difference: f64,
     /// Machine code, or interpreted where there is no LLVM.
     machine_code: bool,
     library: String,
@@ -65,7 +84,10 @@ pub(super) struct Section {
 
 impl Section {
     pub(super) fn new() -> Result<Section, Failure> {
-        let f = rosenbrock()?;
+        let plain = function!(|x: &[S]| -> S { rosenbrock(x) });
+        let f = compile(plain, N)?;
+        let recorded = simplify(&trace("f", N, |x| vec![rosenbrock(x)]).map_err(failed)?);
+        let kernels = reroll(&recorded, N, &[]).map_or(0, |f| simplify(&f).operations());
         let x: Vec<f64> = (0..N).map(|i| 0.5 + 0.3 * (i as f64).sin()).collect();
         let (mut g, mut expected) = (vec![0.0; N], vec![0.0; N]);
         let start = Instant::now();
@@ -79,6 +101,9 @@ impl Section {
         let theirs = least(|| {
             black_box(by_hand(black_box(&x), &mut expected));
         });
+        let hessian = f.sparse_hessian(&x)?;
+        let entries = hessian_by_hand(&x);
+        let hessian_difference = agree("a compiled Hessian", hessian.values(), &entries, 1e-12)?;
         let library = match cotangent::machine() {
             Ok(llvm) => {
                 format!("LLVM {}, {} doubles a vector", llvm.version.0, llvm.cpu.vector_bytes / 8)
@@ -93,6 +118,9 @@ impl Section {
         });
         Ok(Section {
             prototype,
+            operations: [recorded.operations(), kernels],
+            hessian_entries: entries.len(),
+            hessian_difference,
             source: crate::tour::shown(include_str!("compiled.rs")),
             machine_code: f.is_machine_code()?,
             library,
@@ -105,17 +133,25 @@ impl Section {
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         title(out, "Machine code")?;
         code(out, &self.source)?;
-        code(out, "f.gradient_into(&x, &mut g)?")?;
+        code(out, "let f = compile(function!(|x: &[S]| -> S { rosenbrock(x) }), 1000)?;")?;
+        code(out, "f.gradient_into(&x, &mut g)?; f.sparse_hessian(&x)?")?;
+        let [recorded, kernels] = self.operations;
+        writeln!(out, "  recorded       {recorded} operations, {kernels} as a kernel")?;
         let engine = if self.machine_code { "machine code" } else { "interpreted" };
         writeln!(out, "  engine         {engine} ({})", self.library)?;
         writeln!(out, "  to the hand-written gradient {:.1e}", self.difference)?;
         writeln!(out, "  time           {:.2} × the hand-written gradient", self.ratio)?;
+        writeln!(
+            out,
+            "  sparse Hessian {} entries, to the hand-written ones {:.1e}",
+            self.hessian_entries, self.hessian_difference
+        )?;
         if let Some(prototype) = &self.prototype {
             writeln!(out, "  in a library   {prototype}")?;
         }
         let made = format!(
-            "Recorded as a sum, differentiated, optimised and compiled when first asked for: {:.0} ms. \
-             Points are the lanes of vectors.",
+            "Recorded, re-rolled, differentiated, optimised and compiled when first asked for: {:.0} ms. \
+             Rounds of the loop are the lanes of vectors.",
             self.first_milliseconds
         );
         remark(out, &made)
