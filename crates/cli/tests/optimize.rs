@@ -60,7 +60,10 @@ fn what_is_repeated_becomes_kernels() {
     let flat = format!("fn @f({params}) -> ({types}) {{\n{sines}ret {}\n}}\n", results.join(", "));
     let out = cotangent(&["opt", &file("flat.ct", &flat), "--reroll"]);
     let shown = text(&out.stdout);
-    assert!(shown.starts_with("fn @f(%x: [80]f64) -> [80]f64 {\n  %0 = tab (%i < 80) {"), "{shown}");
+    assert!(
+        shown.starts_with("fn @f(%x: [80]f64) -> [80]f64 {\n  %0 = tab (%i < 80) {"),
+        "{shown}"
+    );
     let out = cotangent(&["opt", &file("few.ct", PROGRAM), "--reroll"]);
     assert_eq!(out.status.code(), Some(1));
     assert!(text(&out.stderr).contains("@f has no parts that are repeated"));

@@ -157,3 +157,45 @@ fn several_parameters_in_blocks() {
         column.iter().enumerate().for_each(|(j, c)| close(h[(j, i)], *c, "column"));
     }
 }
+
+#[test]
+fn what_stops_derivatives_stops_all_of_them() {
+    let f = compile_arrays(&[&[4]], |x| {
+        sum_over(0..3, |i| x[0].at(i).stop() * x[0].at(i + 1) * x[0].at(i + 1))
+    })
+    .unwrap();
+    let x = point(4);
+    let g = f.gradient(&x).unwrap();
+    assert_eq!(f.jacobian(&x).unwrap().row(0), g);
+    let sparse = f.sparse_jacobian(&x).unwrap();
+    (0..4).for_each(|j| assert_eq!(sparse[(0, j)], g[j]));
+    let h = f.hessian(&x).unwrap();
+    assert_eq!((h[(0, 1)], h[(1, 1)]), (0.0, 2.0 * x[0]));
+    assert_eq!(f.sparse_hessian(&x).unwrap()[(2, 2)], 2.0 * x[1]);
+}
+
+#[test]
+fn truths_among_the_results_take_no_rows() {
+    let text = "fn @f(%x: f64, %y: f64) -> (bool, f64, f64) {
+        %g = gt %x, %y %a = mul %x, %x %b = mul %y, %y ret %g, %a, %b }";
+    let f = Compiled::program(&cotangent::ir::parse(text).unwrap()).unwrap();
+    // A wrong answer would be one: rows of truths are refused, or zero.
+    if let Ok(j) = f.jacobian(&[3.0, 2.0]) {
+        assert_eq!((j[(1, 0)], j[(2, 1)]), (6.0, 4.0));
+    }
+    if let Ok(j) = f.sparse_jacobian(&[3.0, 2.0]) {
+        assert_eq!((j[(1, 0)], j[(2, 1)]), (6.0, 4.0));
+    }
+}
+
+#[test]
+fn many_entries_are_not_written_out() {
+    // Each input meets each: 360 000 entries, none of them zero.
+    let n = 600;
+    let f = function!(|x: &[S]| -> S { x.iter().map(|x| x.exp()).sum::<S>().ln() });
+    let f = compile(f, n).unwrap();
+    let h = f.hessian(&point(n)).unwrap();
+    let g = f.gradient(&point(n)).unwrap();
+    close(h[(3, 7)], -g[3] * g[7], "entry");
+    close(h[(5, 5)], g[5] - g[5] * g[5], "diagonal");
+}

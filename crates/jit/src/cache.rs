@@ -5,9 +5,9 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::llvm::{Llvm, Output};
@@ -54,7 +54,7 @@ pub(crate) fn loaded(llvm: &Llvm, modules: &[String]) -> Result<Arc<Loaded>, Jit
             let object = |text: &String| llvm.compile(text, Output::Object);
             let made: Result<Vec<Vec<u8>>, JitError> = match modules {
                 [one] => object(one).map(|object| vec![object]),
-                all => all.par_iter().map(object).collect(),
+                all => side_by_side(all, object),
             };
             let objects = made?;
             if let Some(folder) = &folder {
@@ -72,6 +72,31 @@ pub(crate) fn loaded(llvm: &Llvm, modules: &[String]) -> Result<Arc<Loaded>, Jit
     }
     known.insert(key, Arc::downgrade(&code));
     Ok(code)
+}
+
+/// Compiles modules on as many threads as there are for work. On threads of their own: a thread of a pool that waits may take up
+/// work of its caller's, which may wait for this very program.
+fn side_by_side(
+    modules: &[String],
+    object: impl Fn(&String) -> Result<Vec<u8>, JitError> + Sync,
+) -> Result<Vec<Vec<u8>>, JitError> {
+    let threads = rayon::current_num_threads().min(modules.len()).max(1);
+    let made: Vec<OnceLock<Result<Vec<u8>, JitError>>> =
+        modules.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(k) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|k| *k < made.len()) {
+            let _ = made[k].set(object(&modules[k]));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let missing = || JitError::Internal("a module was not compiled".to_string());
+    made.into_iter().map(|object| object.into_inner().unwrap_or_else(|| Err(missing()))).collect()
 }
 
 fn place(folder: &Path, key: u128) -> PathBuf {

@@ -252,6 +252,8 @@ impl Compiled {
             let bytes = self.rooms(&self.results).1;
             workspace.outputs.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
         }
+        // Taken once: what is written through other references makes pointers of before void.
+        let rooms = workspace.inputs.as_mut_ptr().cast::<u8>();
         let mut lists = x.iter();
         let mut rest: &[T] = &[];
         for (ty, place) in self.params.iter().zip(self.rooms(&self.params).0) {
@@ -263,13 +265,17 @@ impl Compiled {
             workspace.pointers.push(Pointer(match other(ty) {
                 false => own.as_ptr().cast_mut().cast(),
                 true => {
-                    let to = &mut bytes_mut(&mut workspace.inputs)[place..];
+                    let bytes = len * ty.element().bytes();
+                    // SAFETY: the rooms are as large as those of all arguments, each begins at its place, and nobody else
+                    // looks at it now.
+                    let to = unsafe { std::slice::from_raw_parts_mut(rooms.add(place), bytes) };
                     self.convert(own.iter(), ty.element(), to)?;
                     to.as_mut_ptr()
                 }
             }));
             rest = after;
         }
+        let rooms = workspace.outputs.as_mut_ptr().cast::<u8>();
         let mut lists = results.iter_mut();
         let mut rest: &mut [T] = &mut [];
         let mut later: Vec<(Element, usize, &mut [T])> = Vec::new();
@@ -284,7 +290,7 @@ impl Compiled {
                 false => own.as_mut_ptr().cast(),
                 true => {
                     later.push((ty.element(), place, own));
-                    bytes_mut(&mut workspace.outputs)[place..].as_mut_ptr()
+                    rooms.wrapping_add(place)
                 }
             }));
             rest = after;

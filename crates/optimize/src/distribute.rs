@@ -15,6 +15,8 @@ use crate::visit::{Site, gains, live, rebuild};
 
 /// The most points of a domain that goes into loops: each keeps what the loop carries.
 const MOST_POINTS: usize = 1024;
+/// The most bytes that loops may carry for all points.
+const MOST_BYTES: usize = 1 << 26;
 /// What it must come to: beside what is computed, memory is used.
 const GAIN: f64 = 0.8;
 /// The most operations that are computed where they are needed, not once before.
@@ -309,6 +311,10 @@ impl Batch<'_> {
                 Some(behind) => At::Each(param, behind),
                 None => At::Once(param),
             });
+        }
+        let bytes = |v: &Value| b.ty(*v).len().unwrap_or(0) * b.ty(*v).element().bytes();
+        if given[1..].iter().map(bytes).sum::<usize>() > MOST_BYTES {
+            return None;
         }
         let mut within = self.walk(&mut inner, body, &params, 0)?;
         let mut results = Vec::with_capacity(body.results().len());

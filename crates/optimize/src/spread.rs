@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 /// A function that is being written at a point, some of whose values are arrays over all points.
 pub(crate) struct Spread<'f> {
     f: &'f Function,
+    params: Vec<Option<Value>>,
     point: Vec<Value>,
     pub(crate) copies: Copied,
     /// Arrays, and behind how many of their dimensions the domain comes.
@@ -16,11 +17,12 @@ pub(crate) struct Spread<'f> {
 
 impl<'f> Spread<'f> {
     pub(crate) fn new(f: &'f Function, point: Vec<Value>) -> Spread<'f> {
-        Spread { f, point, copies: Copied::new(f.len()), arrays: FxHashMap::default() }
+        let copies = Copied::new(f.len());
+        Spread { f, params: f.param_values(), point, copies, arrays: FxHashMap::default() }
     }
 
     pub(crate) fn set_param(&mut self, k: usize, copy: Value) {
-        if let Some(value) = self.f.param_values().get(k).copied().flatten() {
+        if let Some(value) = self.params.get(k).copied().flatten() {
             self.copies.set(value, copy);
         }
     }
@@ -30,7 +32,7 @@ impl<'f> Spread<'f> {
     }
 
     /// A value at the point: of an array over all points, a copy of what belongs to it.
-    pub(crate) fn of(&mut self, b: &mut Builder, value: Value) -> Option<Value> {
+    pub(crate) fn of(&self, b: &mut Builder, value: Value) -> Option<Value> {
         let Some((array, behind)) = self.arrays.get(&value).copied() else {
             return self.copies.get(value);
         };
@@ -108,18 +110,12 @@ pub(crate) fn copy_node(b: &mut Builder, spread: &mut Spread<'_>, value: Value) 
     for operand in operands.iter().filter(|v| is_array(v)) {
         // Taken whole: a copy of what belongs to the point.
         if spread.copies.get(*operand).is_none() {
-            let copy = spread_of(b, spread, *operand)?;
+            let copy = spread.of(b, *operand)?;
             spread.copies.set(*operand, copy);
         }
     }
     spread.copies.value(b, f, value, &[]);
     Some(())
-}
-
-fn spread_of(b: &mut Builder, spread: &Spread<'_>, value: Value) -> Option<Value> {
-    let mut alone = Spread::new(spread.f, spread.point.clone());
-    alone.arrays.clone_from(&spread.arrays);
-    alone.of(b, value)
 }
 
 /// A body some of whose parameters are arrays over all points; the point comes behind its parameters.
@@ -139,7 +135,7 @@ fn inside(
     for (k, param) in params.iter().enumerate() {
         match changed.iter().find(|(at, ..)| *at == k) {
             Some((_, _, behind)) => {
-                if let Some(value) = body.param_values().get(k).copied().flatten() {
+                if let Some(value) = spread.params.get(k).copied().flatten() {
                     spread.set_array(value, *param, *behind);
                 }
             }

@@ -35,14 +35,14 @@ fn number(random: &mut fastrand::Rng, state: &State, i: TracedIndex, all: bool) 
 }
 
 /// One round: some elements are written, or all.
-fn round(seed: u64, state: State, i: TracedIndex) -> State {
+fn round(seed: u64, state: &State, i: TracedIndex) -> State {
     let mut random = fastrand::Rng::with_seed(seed);
     let place = |random: &mut fastrand::Rng| {
         IndexTable::new(&(0..ROUNDS).map(|_| random.usize(..LONG)).collect::<Vec<_>>()).at(i)
     };
     let mut new = state.clone();
     for _ in 0..random.usize(1..4) {
-        let x = number(&mut random, &state, i, false);
+        let x = number(&mut random, state, i, false);
         match random.u8(..3) {
             0 => new.shared.1 = x * 0.9,
             1 => new.shared.0 = new.shared.0.with(place(&mut random), x),
@@ -50,7 +50,7 @@ fn round(seed: u64, state: State, i: TracedIndex) -> State {
         }
     }
     for _ in 0..random.usize(1..4) {
-        let (x, y) = (number(&mut random, &state, i, true), number(&mut random, &state, i, false));
+        let (x, y) = (number(&mut random, state, i, true), number(&mut random, state, i, false));
         match random.u8(..4) {
             0 => new.own.1 = x * y + state.own.1 * 0.5,
             1 => new.own.0 = new.own.0.with(place(&mut random), x + y),
@@ -72,7 +72,7 @@ fn program(seed: u64) -> Function {
             };
             let carried = |s: State| (s.shared, s.own);
             let end = fori(ROUNDS, carried(start), |i, (shared, own)| {
-                carried(round(seed, State { shared, own }, i))
+                carried(round(seed, &State { shared, own }, i))
             });
             let (_, (array, scalar)) = end;
             sum_over(0..LONG, |k| array.at(k) * (scalar + own)) + end.0.1

@@ -134,7 +134,7 @@ fn constants_come_in_an_array_of_their_own() {
     .unwrap();
     let new = reroll(&simplify(&f), 100, &[]).unwrap();
     assert_eq!(new.params().len(), 2);
-    let x: Vec<f64> = (0..200).map(|i| (i as f64).cos()).collect();
+    let x: Vec<f64> = (0..200).map(|i| f64::from(i).cos()).collect();
     close(&new.run(&x).unwrap(), &f.run(&x).unwrap(), "values");
 }
 
@@ -151,7 +151,7 @@ fn results_in_several_arrays() {
     assert_eq!(new.results().len(), 3);
     // The tables are one with two results.
     assert_eq!(kernels(&new), ["red", "tab"]);
-    let x: Vec<f64> = (0..100).map(|i| (i as f64).cos()).collect();
+    let x: Vec<f64> = (0..100).map(|i| f64::from(i).cos()).collect();
     close(&new.run(&x).unwrap(), &f.run(&x).unwrap(), "values");
 }
 
@@ -180,7 +180,7 @@ fn step(random: &mut fastrand::Rng, pool: &[Traced]) -> Traced {
         3 => a.sin(),
         4 => (a * 0.5).tanh(),
         5 => a.max(b),
-        6 => a * (random.u8(..9) as f64 * 0.25),
+        6 => a * (f64::from(random.u8(..9)) * 0.25),
         _ => (b * b + 1.0).sqrt() - a,
     }
 }

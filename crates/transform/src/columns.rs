@@ -25,12 +25,17 @@ pub struct SparsePartials {
     pub entries: Vec<(usize, usize)>,
 }
 
-/// All results, and the partials of some of them that do not come to nothing.
+/// How many values may be written for an entry before there are too many of both.
+const VALUES_AN_ENTRY: usize = 32;
+
+/// All results, and the partials of some of them that do not come to nothing; none if there are more than `most`, or if they take too
+/// much.
 pub(crate) fn flat_partials(
     f: &Function,
     moves: impl Fn(&Param) -> bool,
     of: Range<usize>,
-) -> Result<SparsePartials, TransformError> {
+    most: usize,
+) -> Result<Option<SparsePartials>, TransformError> {
     if !f.is_flat() {
         let (function, what) = (f.name().to_string(), "it has arrays or bodies".to_string());
         return Err(TransformError::Flat { function, what });
@@ -62,6 +67,9 @@ pub(crate) fn flat_partials(
             let (row, column) = if reversed { (place, output) } else { (output, place) };
             found.push((column, row, value));
         }
+        if found.len() > most || columns.b.function().len() / VALUES_AN_ENTRY > most {
+            return Ok(None);
+        }
     }
     found.sort_unstable();
     let zero = columns.b.constant(0.0, Type::scalar(float_element(f)?));
@@ -73,12 +81,12 @@ pub(crate) fn flat_partials(
     for guard in linear.guards() {
         columns.b.guard(columns.ordinary.of(guard.condition), guard.expected);
     }
-    Ok(SparsePartials {
+    Ok(Some(SparsePartials {
         function: columns.b.finish(results),
         rows: rows.len(),
         columns: inputs,
         entries: found.iter().map(|(column, row, _)| (*row, *column)).collect(),
-    })
+    }))
 }
 
 /// A function whose linear part is written down for several unit vectors.
@@ -99,6 +107,14 @@ struct Columns<'f> {
 impl<'f> Columns<'f> {
     fn new(f: &'f Function) -> Result<Self, TransformError> {
         let linear = f.linear_values()?;
+        let known = |v: Value| {
+            let constant = f.op(v).is_constant();
+            constant || matches!(f.op(v), Op::Param(_) | Op::Elementary(..) | Op::Select)
+        };
+        if let Some(other) = f.values().find(|v| linear[v.index()] && !known(*v)) {
+            let (function, what) = (f.name().to_string(), format!("`{}`", f.op(other).name()));
+            return Err(TransformError::Flat { function, what });
+        }
         let mut b = Builder::new(f.name());
         let args: Vec<Option<Value>> =
             f.params().iter().map(|p| (!p.linear).then(|| b.add_param(p.clone()))).collect();

@@ -42,15 +42,15 @@ pub fn jacobian_to(
     Ok(j.renamed(format!("{}.jac", f.name())))
 }
 
-/// The function with those partials of its numbers behind its results that do not come to nothing: column by column. It must be
-/// flat (see [`Function::is_flat`]): then zeros are seen operation by operation.
+/// The function with those partials of its numbers behind its results that do not come to nothing: column by column; none if there
+/// are more than `most`. It must be flat (see [`Function::is_flat`]): then zeros are seen operation by operation.
 ///
 /// ```
 /// use cotangent_ir::parse;
 /// use cotangent_transform::sparse_jacobian_to;
 ///
 /// let f = parse("fn @f(%x: f64, %y: f64) -> (f64, f64) { %p = mul %x, %y %s = sin %y ret %p, %s }").unwrap();
-/// let j = sparse_jacobian_to(&f, |_| true).unwrap();
+/// let j = sparse_jacobian_to(&f, |_| true, 1000).unwrap().unwrap();
 /// assert_eq!(j.entries, [(0, 0), (0, 1), (1, 1)]);
 /// assert_eq!(j.function.run(&[2.0, 0.0]).unwrap(), [0.0, 0.0, 0.0, 2.0, 1.0]);
 /// ```
@@ -60,8 +60,9 @@ pub fn jacobian_to(
 pub fn sparse_jacobian_to(
     f: &Function,
     moves: impl Fn(&Param) -> bool,
-) -> Result<SparsePartials, TransformError> {
-    flat_partials(f, moves, 0..f.results().len())
+    most: usize,
+) -> Result<Option<SparsePartials>, TransformError> {
+    flat_partials(f, moves, 0..f.results().len(), most)
 }
 
 /// The value, the gradient, and those second partials that do not come to nothing, column by column; see
@@ -72,10 +73,11 @@ pub fn sparse_jacobian_to(
 pub fn sparse_hessian_to(
     f: &Function,
     moves: impl Fn(&Param) -> bool,
-) -> Result<SparsePartials, TransformError> {
+    most: usize,
+) -> Result<Option<SparsePartials>, TransformError> {
     let g = gradient_to(f, &moves)?;
     let of = 1..g.results().len();
-    flat_partials(&g, moves, of)
+    flat_partials(&g, moves, of, most)
 }
 
 /// The value, the gradient and all second partials, row by row, of a function with one number as its
@@ -120,7 +122,12 @@ fn partials(
     if !f.is_flat() {
         return by_units(f, moves, of);
     }
-    let SparsePartials { function, rows, columns, entries } = flat_partials(f, moves, of)?;
+    let found = flat_partials(f, moves, of, usize::MAX)?;
+    let too_many = || {
+        let (function, what) = (f.name().to_string(), "there are too many".to_string());
+        TransformError::Flat { function, what }
+    };
+    let SparsePartials { function, rows, columns, entries } = found.ok_or_else(too_many)?;
     // The zeros, too.
     let mut b = Builder::new(function.name());
     let params = b.params_of(function.params());

@@ -44,6 +44,24 @@ impl Compiled {
         }
     }
 
+    /// The function with its operations in the order in which they were recorded. Without this, plain code that repeats itself becomes
+    /// kernels, whose sums machine code adds up in lanes: faster, always in the same order, but not in that of the code.
+    ///
+    /// ```
+    /// use cotangent::prelude::*;
+    /// use cotangent::compile;
+    ///
+    /// let f = function!(|x: &[S]| -> S { x.iter().copied().sum::<S>() });
+    /// let x: Vec<f64> = (0..1000).map(|i| f64::from(i).sin()).collect();
+    /// let sum = compile(f, 1000)?.in_recorded_order().value(&x)?;
+    /// assert_eq!(sum, x.iter().sum::<f64>());
+    /// # Ok::<(), cotangent::Error>(())
+    /// ```
+    #[must_use]
+    pub fn in_recorded_order(self) -> Compiled {
+        Compiled { recordings: self.recordings.in_recorded_order(), ..self }
+    }
+
     /// How many numbers go in and come out.
     pub fn sizes(&self) -> (usize, usize) {
         (self.inputs, self.outputs)
@@ -95,9 +113,9 @@ impl Compiled {
         }
     }
 
-    /// The program that computes something, as it was first recorded.
-    pub(super) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
-        self.recordings.first.derived(kind)
+    /// The program that computes something, as it was first recorded, with parameters and results in arrays as they are.
+    pub(super) fn in_arrays(&self, kind: Kind) -> Result<ir::Function, Error> {
+        self.recordings.first.in_arrays(kind)
     }
 
     pub(super) fn check(&self, x: &[f64]) -> Result<(), Error> {

@@ -27,10 +27,13 @@ fn dense(
     first: &mut [f64],
     matrix: &mut Matrix,
 ) -> Result<bool, Error> {
-    if let Ok(engine) = recording.sparse(which)
+    if recording.may_be_sparse(which)
+        && let Ok(engine) = recording.sparse(which)
         && engine.is_worth_it()
+        && (engine.pattern.nrows(), engine.pattern.ncols()) == (matrix.nrows(), matrix.ncols())
     {
-        let mut entries = engine.spare.take(|| vec![0.0; engine.pattern.nnz()]);
+        let mut entries = recording.spare.take(Vec::new);
+        entries.resize(engine.pattern.nnz(), 0.0);
         let ran = engine.run(recording, which, by, x, first, &mut entries);
         matrix.as_mut_slice().fill(0.0);
         for (j, column) in matrix.columns_mut().enumerate() {
@@ -39,7 +42,7 @@ fn dense(
                 column[*i] = *entry;
             }
         }
-        engine.spare.give(entries);
+        recording.spare.give(entries);
         return ran;
     }
     let columns = &recording.columns;
@@ -51,7 +54,7 @@ fn dense(
         let out: &mut [&mut [f64]] = &mut [first, entries];
         match by {
             By::Engine => recording.engine(kind)?.run(&[x], out),
-            By::Interpreter => interpret(&recording.derived(kind)?, &[x], out),
+            By::Interpreter => interpret(&recording.decided(kind)?, &[x], out),
         }
     };
     // Of one array, or of numbers, a Hessian comes row by row, which are its columns.
@@ -59,8 +62,9 @@ fn dense(
     if which == Which::Hessian && whole {
         return run(matrix.as_mut_slice());
     }
-    let mut entries = vec![0.0; matrix.nrows() * matrix.ncols()];
-    let ran = run(&mut entries)?;
+    let mut entries = recording.spare.take(Vec::new);
+    entries.resize(matrix.nrows() * matrix.ncols(), 0.0);
+    let ran = run(&mut entries);
     // For each result (or parameter), for each parameter.
     let (mut from, mut top) = (entries.iter(), 0);
     for height in rows {
@@ -75,5 +79,6 @@ fn dense(
         }
         top += height;
     }
-    Ok(ran)
+    recording.spare.give(entries);
+    ran
 }

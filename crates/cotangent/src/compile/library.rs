@@ -116,7 +116,7 @@ impl Library {
     }
 
     fn with(self, name: &str, f: &Compiled, kind: Kind) -> Result<Library, Error> {
-        let program = f.derived(kind)?;
+        let program = f.in_arrays(kind)?;
         self.program(name, &program)
     }
 

@@ -40,7 +40,7 @@ const BLOCK: usize = 256;
 ///
 /// The function is recorded for all points, so a branch on its numbers is an error; [`compile_at`] takes a point. Loops of plain code that
 /// leave a long trace of like parts become kernels again ([`reroll`](cotangent_optimize::reroll)): machine code adds their sums up in
-/// lanes, in an order that is always the same.
+/// lanes, in an order that is always the same; [`Compiled::in_recorded_order`] keeps that of the code.
 ///
 /// # Errors
 /// No inputs, a branch on a number (with its place), and what else the function raises.

@@ -35,6 +35,8 @@ const KINDS: usize = 10;
 pub(crate) struct Recordings {
     /// How many parameters move, from the first on; the others are constants.
     moving: usize,
+    /// Whether what repeats itself becomes kernels.
+    rolls: bool,
     /// The first, for which nothing is locked: most functions have no other.
     pub(crate) first: Recording,
     more: RwLock<Vec<Arc<Recording>>>,
@@ -54,8 +56,15 @@ pub(crate) enum By {
 
 impl Recordings {
     pub(crate) fn new(program: &ir::Function, moving: usize) -> Recordings {
-        let first = Recording::new(program, moving);
-        Recordings { moving, first, more: RwLock::default() }
+        let first = Recording::new(program, moving, true);
+        Recordings { moving, rolls: true, first, more: RwLock::default() }
+    }
+
+    /// The same with operations as they were recorded.
+    pub(super) fn in_recorded_order(self) -> Recordings {
+        let program = self.first.flat.as_ref().unwrap_or(&self.first.program);
+        let first = Recording::new(program, self.moving, false);
+        Recordings { rolls: false, first, more: RwLock::default(), ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -85,7 +94,7 @@ impl Recordings {
                 }
                 tried += 1;
             }
-            let new = Recording::new(&anew()?, self.moving);
+            let new = Recording::new(&anew()?, self.moving, self.rolls);
             // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
             if self.first.program == new.program {
                 return attempt(&self.first, By::Interpreter)?.ok_or_else(other);
@@ -113,7 +122,7 @@ impl Recordings {
         self.on(anew, |recording, by| {
             let ran = match by {
                 By::Engine => recording.engine(kind)?.run(x, out)?,
-                By::Interpreter => interpret(&recording.derived(kind)?, x, out)?,
+                By::Interpreter => interpret(&recording.decided(kind)?, x, out)?,
             };
             Ok(ran.then_some(()))
         })
@@ -131,14 +140,16 @@ pub(crate) struct Recording {
     pub(super) results: Vec<usize>,
     engines: [OnceLock<Result<Engine, Error>>; KINDS],
     pub(super) sparse: [OnceLock<Result<SparseEngine, Error>>; 2],
+    /// Entries on their way into matrices.
+    pub(super) spare: Spare<Vec<f64>>,
 }
 
 impl Recording {
-    /// A program, of which the first parameters move; as kernels, if it is flat and repeats itself.
-    fn new(program: &ir::Function, moving: usize) -> Recording {
+    /// A program, of which the first parameters move; as kernels, if it is flat and repeats itself, and if that is wanted.
+    fn new(program: &ir::Function, moving: usize, rolls: bool) -> Recording {
         let mut program = simplify(program);
         let (mut flat, mut moving) = (None, moving.min(program.params().len()));
-        if let Some(rolled) = reroll(&program, moving, &[]) {
+        if rolls && let Some(rolled) = reroll(&program, moving, &[]) {
             flat = Some(std::mem::replace(&mut program, simplify(&rolled)));
             // Those that move are one array now.
             moving = moving.min(1);
@@ -152,6 +163,7 @@ impl Recording {
             moving,
             engines: Default::default(),
             sparse: Default::default(),
+            spare: Spare::default(),
         }
     }
 
@@ -162,36 +174,53 @@ impl Recording {
 
     /// The program that computes something.
     pub(crate) fn derived(&self, kind: Kind) -> Result<ir::Function, Error> {
-        if let Some(small) = self.written_out(kind) {
-            return Ok(small);
+        match self.written_out(kind) {
+            Some(small) => Ok(small),
+            None => self.in_arrays(kind),
         }
-        let f = &self.program;
-        let names: FxHashSet<&str> = self.moving().iter().map(|p| p.name.as_str()).collect();
-        let moves = |p: &ir::Param| names.contains(p.name.as_str());
-        let derived = match kind {
-            // It is simplified already.
-            Kind::Value => return Ok(f.clone()),
-            Kind::Gradient => transform::gradient_to(f, moves),
-            Kind::Jacobian => transform::jacobian_to(f, moves),
-            Kind::Hessian => transform::hessian_to(f, moves),
-            Kind::Pushforward => transform::linearize_to(f, moves),
-            Kind::Pullback => transform::reverse_to(f, moves),
-            Kind::Hvp => transform::gradient_to(f, moves)
-                .and_then(|g| transform::linearize_to(&simplify(&g), moves)),
-            Kind::Second => transform::jacobian_to(f, moves)
-                .and_then(|g| transform::jacobian_to(&simplify(&g), moves)),
-            Kind::Values => transform::batch(f, ir::Dim::Size(BLOCK), |_| true),
-            Kind::Gradients => transform::gradient_to(f, moves)
-                .and_then(|g| transform::batch(&simplify(&g), ir::Dim::Size(BLOCK), |_| true)),
-        };
-        let program = derived.map_err(|e| Error::Compiled(e.to_string()))?;
-        Ok(simplify(&program))
+    }
+
+    /// The same with parameters and results as the program has them.
+    pub(super) fn in_arrays(&self, kind: Kind) -> Result<ir::Function, Error> {
+        derived_from(&self.program, self.moving().len(), kind)
+    }
+
+    /// The same by the operations that were recorded, in their order: what they say of a branch is what the recording saw.
+    pub(super) fn decided(&self, kind: Kind) -> Result<ir::Function, Error> {
+        match &self.flat {
+            Some(flat) => derived_from(flat, self.columns.iter().sum(), kind),
+            None => self.derived(kind),
+        }
     }
 
     pub(crate) fn engine(&self, kind: Kind) -> Result<&Engine, Error> {
         let made = self.engines[kind as usize].get_or_init(|| Ok(Engine::new(self.derived(kind)?)));
         made.as_ref().map_err(Clone::clone)
     }
+}
+
+/// The program that computes something of another one, whose first parameters move.
+fn derived_from(f: &ir::Function, moving: usize, kind: Kind) -> Result<ir::Function, Error> {
+    let names: FxHashSet<&str> = f.params().iter().take(moving).map(|p| p.name.as_str()).collect();
+    let moves = |p: &ir::Param| names.contains(p.name.as_str());
+    let derived = match kind {
+        // It is simplified already.
+        Kind::Value => return Ok(f.clone()),
+        Kind::Gradient => transform::gradient_to(f, moves),
+        Kind::Jacobian => transform::jacobian_to(f, moves),
+        Kind::Hessian => transform::hessian_to(f, moves),
+        Kind::Pushforward => transform::linearize_to(f, moves),
+        Kind::Pullback => transform::reverse_to(f, moves),
+        Kind::Hvp => transform::gradient_to(f, moves)
+            .and_then(|g| transform::linearize_to(&simplify(&g), moves)),
+        Kind::Second => transform::jacobian_to(f, moves)
+            .and_then(|g| transform::jacobian_to(&simplify(&g), moves)),
+        Kind::Values => transform::batch(f, ir::Dim::Size(BLOCK), |_| true),
+        Kind::Gradients => transform::gradient_to(f, moves)
+            .and_then(|g| transform::batch(&simplify(&g), ir::Dim::Size(BLOCK), |_| true)),
+    };
+    let program = derived.map_err(|e| Error::Compiled(e.to_string()))?;
+    Ok(simplify(&program))
 }
 
 /// A program that can be run.

@@ -4,7 +4,7 @@
 //! among the others becomes kernels again. So a Hessian of a sum of like terms is as much work as by hand. Other functions give
 //! the entries by few products, with vectors from a colouring of the pattern.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cotangent_ir as ir;
 use cotangent_optimize::{reroll, simplify};
@@ -12,7 +12,7 @@ use cotangent_sparse::{Auto, Cost, Costs, Direction, Pattern, Plan};
 use cotangent_transform as transform;
 
 use super::Compiled;
-use super::recording::{By, Engine, Kind, Recording, Spare, interpret};
+use super::recording::{By, Engine, Kind, Recording, interpret};
 use crate::error::check_size;
 use crate::{Error, SparseMatrix};
 
@@ -20,6 +20,10 @@ use crate::{Error, SparseMatrix};
 const MOST_FLAT: usize = 20_000;
 /// The most operations that are compiled for the entries; beyond, products take less time to prepare.
 const MOST_DERIVED: usize = 5_000;
+/// The most entries that are written out.
+const MOST_ENTRIES: usize = 100_000;
+/// What a function may cost whose pattern is looked for only to fill a dense matrix.
+const MOST_COST: f64 = 1e7;
 
 /// Which matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +36,11 @@ pub(crate) enum Which {
 pub(crate) struct SparseEngine {
     pub(super) pattern: Arc<Pattern>,
     way: Way,
-    /// Entries on their way into dense matrices.
-    pub(super) spare: Spare<Vec<f64>>,
 }
 
 enum Way {
-    /// One by one, behind the results (or value and gradient).
-    Entries { engine: Box<Engine>, program: Box<ir::Function> },
+    /// One by one, behind the results (or value and gradient): as kernels, and as it was recorded.
+    Entries { engine: Box<OnceLock<Engine>>, kernels: Box<ir::Function>, flat: Box<ir::Function> },
     /// By products with vectors.
     Products(Plan),
 }
@@ -49,10 +51,10 @@ fn failed(why: impl std::fmt::Display) -> Error {
 
 impl SparseEngine {
     fn new(recording: &Recording, which: Which) -> Result<SparseEngine, Error> {
-        if let Some((program, pattern)) = entries(recording, which)? {
-            let engine = Box::new(Engine::new(program.clone()));
-            let way = Way::Entries { engine, program: Box::new(program) };
-            return Ok(SparseEngine { pattern: Arc::new(pattern), way, spare: Spare::default() });
+        if let Some((kernels, flat, pattern)) = entries(recording, which)? {
+            let (kernels, flat) = (Box::new(kernels), Box::new(flat));
+            let way = Way::Entries { engine: Box::default(), kernels, flat };
+            return Ok(SparseEngine { pattern: Arc::new(pattern), way });
         }
         let f = &recording.program;
         let one = |each| Some(Cost::each(each));
@@ -66,7 +68,7 @@ impl SparseEngine {
         let choice = Auto { costs, ..Auto::default() }.color(&pattern)?;
         let plan = Plan::new(&pattern, &choice.coloring)?;
         let way = Way::Products(plan);
-        Ok(SparseEngine { pattern: Arc::new(pattern), way, spare: Spare::default() })
+        Ok(SparseEngine { pattern: Arc::new(pattern), way })
     }
 
     /// Whether a dense matrix is less work by way of its entries than by all its columns (or rows).
@@ -89,16 +91,18 @@ impl SparseEngine {
         entries: &mut [f64],
     ) -> Result<bool, Error> {
         let plan = match &self.way {
-            Way::Entries { engine, program } => {
+            Way::Entries { engine, kernels, flat } => {
                 let out: &mut [&mut [f64]] = &mut [first, entries];
+                let engine = || engine.get_or_init(|| Engine::new((**kernels).clone()));
                 return match by {
-                    By::Engine => engine.run(&[x], out),
-                    By::Interpreter => interpret(program, &[x], out),
+                    By::Engine => engine().run(&[x], out),
+                    By::Interpreter => interpret(flat, &[x], out),
                 };
             }
             Way::Products(plan) => plan,
         };
         let (rows, columns) = (self.pattern.nrows(), self.pattern.ncols());
+        let mut decided: Option<(Kind, ir::Function)> = None;
         let mut seed = vec![0.0; rows.max(columns)];
         let mut product = vec![0.0; 1 + rows.max(columns)];
         let mut run = |direction: Option<Direction>, entries: &mut [f64]| -> Result<bool, Error> {
@@ -115,7 +119,15 @@ impl SparseEngine {
             let out: &mut [&mut [f64]] = &mut [first, product];
             let ran = match by {
                 By::Engine => recording.engine(kind)?.run(&[x, seed], out)?,
-                By::Interpreter => interpret(&recording.derived(kind)?, &[x, seed], out)?,
+                By::Interpreter => {
+                    let program = match decided.take().filter(|(known, _)| *known == kind) {
+                        Some((_, program)) => program,
+                        None => recording.decided(kind)?,
+                    };
+                    let ran = interpret(&program, &[x, seed], out)?;
+                    decided = Some((kind, program));
+                    ran
+                }
             };
             if let Some(direction) = direction {
                 // The value comes along a vector, too.
@@ -137,16 +149,20 @@ impl SparseEngine {
     }
 }
 
-/// A program of the entries that are not zero, behind the results, if the function can be written out.
-fn entries(recording: &Recording, which: Which) -> Result<Option<(ir::Function, Pattern)>, Error> {
+/// Programs of the entries that are not zero, behind the results, if the function can be written out: as kernels, and as it was
+/// recorded.
+fn entries(
+    recording: &Recording,
+    which: Which,
+) -> Result<Option<(ir::Function, ir::Function, Pattern)>, Error> {
     let Some(flat) = recording.flat(MOST_FLAT) else { return Ok(None) };
     let names = recording.flat_names(&flat);
     let moves = |p: &ir::Param| names.contains(p.name.as_str());
     let found = match which {
-        Which::Jacobian => transform::sparse_jacobian_to(&flat, moves),
-        Which::Hessian => transform::sparse_hessian_to(&flat, moves),
+        Which::Jacobian => transform::sparse_jacobian_to(&flat, moves, MOST_ENTRIES),
+        Which::Hessian => transform::sparse_hessian_to(&flat, moves, MOST_ENTRIES),
     };
-    let found = found.map_err(failed)?;
+    let Some(found) = found.map_err(failed)? else { return Ok(None) };
     let program = simplify(&found.function);
     // The entries are an array of their own behind the results; these are one, or value and gradient.
     let results = match which {
@@ -154,12 +170,12 @@ fn entries(recording: &Recording, which: Which) -> Result<Option<(ir::Function, 
         Which::Hessian => vec![1, 1 + found.rows],
     };
     let rolled = reroll(&program, names.len(), &results);
-    let program = rolled.map_or(program, |rolled| simplify(&rolled));
-    if program.operations() > MOST_DERIVED {
+    let kernels = rolled.map_or_else(|| program.clone(), |rolled| simplify(&rolled));
+    if kernels.operations() + kernels.params().len() + kernels.results().len() > MOST_DERIVED {
         return Ok(None);
     }
     let pattern = Pattern::from_entries(found.rows, found.columns, found.entries);
-    Ok(Some((program, pattern.map_err(failed)?)))
+    Ok(Some((kernels, program, pattern.map_err(failed)?)))
 }
 
 impl Recording {
@@ -167,6 +183,19 @@ impl Recording {
     pub(super) fn sparse(&self, which: Which) -> Result<&SparseEngine, Error> {
         let made = self.sparse[which as usize].get_or_init(|| SparseEngine::new(self, which));
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether a dense matrix may be less work by way of its entries, as far as that is seen without looking for them.
+    pub(super) fn may_be_sparse(&self, which: Which) -> bool {
+        if self.sparse[which as usize].get().is_some() {
+            return true;
+        }
+        let columns: usize = self.columns.iter().sum();
+        let rows = match which {
+            Which::Jacobian => self.results.iter().sum(),
+            Which::Hessian => columns,
+        };
+        rows.min(columns) >= 4 && self.program.cost().total() <= MOST_COST
     }
 
     /// A pattern to the parameters that move.

@@ -19,16 +19,26 @@ const MOST_DERIVED: usize = 3000;
 impl Recording {
     /// The function without arrays and bodies, if it has at most so many operations then.
     pub(super) fn flat(&self, most: usize) -> Option<Cow<'_, ir::Function>> {
-        let known = self.flat.as_ref().or_else(|| self.program.is_flat().then_some(&self.program));
-        if let Some(flat) = known {
-            return (flat.operations() <= most).then_some(Cow::Borrowed(flat));
-        }
-        let cost = self.program.cost();
-        if cost.flops + cost.divisions + cost.transcendental > most as f64 {
+        let f = self.flat.as_ref().unwrap_or(&self.program);
+        let mut types = f.results().iter().map(|v| f.ty(*v)).chain(f.params().iter().map(|p| p.ty));
+        if !types.all(ir::Type::is_float) {
             return None;
         }
-        let flat = simplify(&ir::unrolled(&self.program).ok()?);
-        (flat.operations() <= most).then_some(Cow::Owned(flat))
+        if f.is_flat() {
+            return (f.operations() <= most).then_some(Cow::Borrowed(f));
+        }
+        // What is only moved counts, too: each number becomes a value of its own.
+        let cost = f.cost();
+        let numbers: usize = self.columns.iter().chain(&self.results).sum();
+        let moved = cost.loads + cost.stores + cost.integer + numbers as f64;
+        if cost.flops + cost.divisions + cost.transcendental > most as f64
+            || moved > 4.0 * most as f64
+            || !is_plain(f)
+        {
+            return None;
+        }
+        let flat = simplify(&ir::unrolled(f).ok()?);
+        (flat.is_flat() && flat.operations() <= most).then_some(Cow::Owned(flat))
     }
 
     /// The names of the parameters of the flat function that move.
@@ -56,15 +66,34 @@ impl Recording {
             _ => transform::hessian_to(&flat, moves),
         };
         let derived = simplify(&derived.ok()?);
-        (derived.operations() <= MOST_DERIVED)
-            .then(|| blocked(&derived, entries, rows, &self.columns))
+        if derived.operations() > MOST_DERIVED {
+            return None;
+        }
+        blocked(&derived, entries, rows, &self.columns)
     }
 }
 
+/// Whether a run of a program, number by number, has all that its derivatives go by: nothing stops them, no function has a
+/// derivative of its own, no number changes its type.
+fn is_plain(f: &ir::Function) -> bool {
+    f.values().all(|v| match f.op(v) {
+        ir::Op::Stop | ir::Op::Cast => false,
+        ir::Op::Structure(_) => f.structure(v).is_some_and(|structure| {
+            !structure.is_named() && structure.bodies().all(|body| is_plain(body))
+        }),
+        _ => true,
+    })
+}
+
 /// The function whose last results are the entries of a matrix, row by row, with the entries in blocks.
-fn blocked(f: &ir::Function, entries: usize, rows: &[usize], columns: &[usize]) -> ir::Function {
+fn blocked(
+    f: &ir::Function,
+    entries: usize,
+    rows: &[usize],
+    columns: &[usize],
+) -> Option<ir::Function> {
     let width: usize = columns.iter().sum();
-    let first = f.results().len() - entries;
+    let first = f.results().len().checked_sub(entries)?;
     let mut b = ir::Builder::new(f.name());
     let params = b.params_of(f.params());
     let all = b.inline(f, &params);
@@ -80,5 +109,5 @@ fn blocked(f: &ir::Function, entries: usize, rows: &[usize], columns: &[usize]) 
         }
         top += height;
     }
-    b.finish(results)
+    Some(b.finish(results))
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Dim, Integral, Op, Reducer, Structure, Table, Type, Value};
 use cotangent_ops::Opcode;
 
+use rustc_hash::FxHashMap;
+
 use super::shape::{Leaf, Part, write};
 
 /// The body of a kernel over one dimension, in the making.
@@ -13,25 +15,23 @@ pub(super) struct Body {
     pub index: Value,
     pub captures: Vec<Value>,
     /// Their parameters in the body.
-    params: Vec<Value>,
+    params: FxHashMap<Value, Value>,
 }
 
 impl Body {
     pub(super) fn new() -> Body {
         let mut b = Builder::new("");
         let index = b.param("i", Type::I64);
-        Body { b, index, captures: Vec::new(), params: Vec::new() }
+        Body { b, index, captures: Vec::new(), params: FxHashMap::default() }
     }
 
     /// A value from outside.
     fn captured(&mut self, outer: &Builder, value: Value) -> Value {
-        if let Some(k) = self.captures.iter().position(|v| *v == value) {
-            return self.params[k];
-        }
-        let param = self.b.param("c", outer.ty(value));
-        self.captures.push(value);
-        self.params.push(param);
-        param
+        let Body { b, captures, params, .. } = self;
+        *params.entry(value).or_insert_with(|| {
+            captures.push(value);
+            b.param(format!("c{}", captures.len()), outer.ty(value))
+        })
     }
 
     /// An element of an array from outside.
@@ -70,6 +70,8 @@ impl Body {
         let dims = [Dim::Size(all.len())];
         Some(match first {
             Leaf::Constant(op) if same => self.b.copy(op, number, &[]),
+            // What a rounded number stands for is lost in a table.
+            Leaf::Constant(_) if all.iter().any(Leaf::is_rounded) => return None,
             Leaf::Constant(_) => {
                 let numbers: Vec<f64> = all.iter().filter_map(Leaf::number).collect();
                 let table = outer.table(Table::numbers(number.within(&dims), &numbers)?);
@@ -96,6 +98,10 @@ impl Leaf {
             Leaf::Constant(Op::Constant(bits) | Op::Rounded(bits)) => Some(f64::from_bits(*bits)),
             _ => None,
         }
+    }
+
+    fn is_rounded(&self) -> bool {
+        matches!(self, Leaf::Constant(Op::Rounded(_)))
     }
 
     fn scalar(&self) -> Option<Value> {

@@ -25,7 +25,8 @@ const LEAST: usize = 64;
 /// begin.
 ///
 /// Sums of like terms become sums in kernels, which machine code adds up in lanes: in another order than before, though always in the
-/// same. Apart from that and from the signs of zeros nothing changes.
+/// same, and terms that come together (`s + a + b`) are added to each other first. Signs of zeros may change, and where a chain of
+/// `max` or `min` begins with NaN, its derivative.
 ///
 /// ```
 /// use cotangent_ir::trace;

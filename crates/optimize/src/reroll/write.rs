@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Dim, Function, Structure, Type, Value};
+use cotangent_ops::Opcode;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::LEAST;
@@ -122,7 +123,12 @@ impl Writer<'_> {
             parts.push(self.reader.part(owner, terms, &self.places)?);
         }
         let parts: Vec<&Part> = parts.iter().collect();
-        let (kernels, rest) = grouped(&parts);
+        let (mut kernels, mut rest) = grouped(&parts);
+        let apart = |members: &Vec<usize>| members.windows(2).any(|pair| pair[1] != pair[0] + 1);
+        if chain.code != Opcode::Add && kernels.iter().any(apart) {
+            // The first of equal ones counts: nothing may change its place.
+            (kernels, rest) = (Vec::new(), (0..parts.len()).collect());
+        }
         let mut pieces = Vec::new();
         for members in kernels {
             let parts: Vec<&Part> = members.iter().map(|k| parts[*k]).collect();
