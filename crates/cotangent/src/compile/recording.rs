@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 use super::BLOCK;
 use super::sparse::SparseEngine;
 use crate::Error;
+use crate::error::check_size;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,6 +291,13 @@ pub(super) fn interpret(
         Err(ir::RunError::Guard { .. }) => return Ok(false),
         outcome => outcome.map_err(|error| Error::Compiled(error.to_string()))?,
     };
+    let places = out.iter().map(|to| to.len()).sum();
+    check_size(
+        "the results",
+        found.len(),
+        places,
+        "a truth value has no derivative; leave it out",
+    )?;
     let mut rest = &found[..];
     for to in out {
         let (own, after) = rest.split_at(to.len());
