@@ -175,17 +175,29 @@ fn what_stops_derivatives_stops_all_of_them() {
 }
 
 #[test]
-fn truths_among_the_results_take_no_rows() {
+fn truths_among_the_results_are_refused() {
     let text = "fn @f(%x: f64, %y: f64) -> (bool, f64, f64) {
         %g = gt %x, %y %a = mul %x, %x %b = mul %y, %y ret %g, %a, %b }";
     let f = Compiled::program(&cotangent::ir::parse(text).unwrap()).unwrap();
-    // A wrong answer would be one: rows of truths are refused, or zero.
-    if let Ok(j) = f.jacobian(&[3.0, 2.0]) {
-        assert_eq!((j[(1, 0)], j[(2, 1)]), (6.0, 4.0));
-    }
-    if let Ok(j) = f.sparse_jacobian(&[3.0, 2.0]) {
-        assert_eq!((j[(1, 0)], j[(2, 1)]), (6.0, 4.0));
-    }
+    // Rows would stand for other results than they seem to: it is refused.
+    assert!(f.jacobian(&[3.0, 2.0]).is_err());
+    assert!(f.sparse_jacobian(&[3.0, 2.0]).is_err());
+}
+
+#[test]
+fn the_recorded_order_is_kept_beside_derivatives() {
+    let n = 1000;
+    let x: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin() * 1e3).collect();
+    let f = function!(|x: &[S]| -> S {
+        let mut sum = S::zero();
+        x.iter().for_each(|x| sum += *x * 3.0);
+        sum
+    });
+    let f = compile(f, n).unwrap().in_recorded_order();
+    let mut first = vec![0.0; 1 + n];
+    let mut h = f.sparse_hessian(&x).unwrap();
+    f.sparse_hessian_into(&x, &mut first, &mut h).unwrap();
+    assert_eq!(first[0], f.value(&x).unwrap());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Dim, Function, Op, Structure, Type, Value};
 use rustc_hash::FxHashMap;
 
+use crate::body::Body;
 use crate::spread::{Spread, copy_node};
 use crate::stats::Tally;
 use crate::visit::{Site, gains, live, rebuild};
@@ -68,37 +69,25 @@ struct Batch<'d> {
     dims: &'d [Dim],
 }
 
-/// A kernel in the making, over some dimensions and then the domain.
+/// A table in the making, over some dimensions and then the domain.
 struct Kernel {
-    b: Builder,
-    own: Vec<Value>,
-    point: Vec<Value>,
-    captures: Vec<Value>,
-    params: FxHashMap<Value, Value>,
+    body: Body,
+    /// How many dimensions come before the domain.
+    own: usize,
 }
 
 impl Kernel {
-    fn new(own: usize, domain: usize, first: bool) -> Kernel {
-        let mut b = Builder::new("");
-        let all = b.indices(own + domain);
-        let (own, point) = match first {
-            true => (all[domain..].to_vec(), all[..domain].to_vec()),
-            false => (all[..own].to_vec(), all[own..].to_vec()),
-        };
-        Kernel { b, own, point, captures: Vec::new(), params: FxHashMap::default() }
+    fn new(own: usize, domain: usize) -> Kernel {
+        Kernel { body: Body::new(own + domain), own }
     }
 
-    fn captured(&mut self, outer: &Builder, value: Value) -> Value {
-        let Kernel { b, captures, params, .. } = self;
-        *params.entry(value).or_insert_with(|| {
-            captures.push(value);
-            b.param("c", outer.ty(value))
-        })
+    fn point(&self) -> &[Value] {
+        &self.body.indices[self.own..]
     }
 
     fn finish(self, outer: &mut Builder, dims: Vec<Dim>, results: Vec<Value>) -> Vec<Value> {
-        let body = Arc::new(self.b.finish(results));
-        outer.structure(Structure::Tab { dims, body }, &self.captures)
+        let body = Arc::new(self.body.b.finish(results));
+        outer.structure(Structure::Tab { dims, body }, &self.body.captures)
     }
 }
 
@@ -236,10 +225,10 @@ impl Batch<'_> {
             let body = Arc::new(inner.finish(results));
             singles = b.structure(Structure::Tab { dims: dims.to_vec(), body }, &given).into_iter();
         }
-        let mut kernel = Kernel::new(dims.len(), self.dims.len(), false);
-        let mut spread = Spread::new(body, kernel.point.clone());
-        for (k, index) in kernel.own.clone().into_iter().enumerate() {
-            spread.set_param(k, index);
+        let mut kernel = Kernel::new(dims.len(), self.dims.len());
+        let mut spread = Spread::new(body, kernel.point().to_vec());
+        for (k, index) in kernel.body.indices[..dims.len()].iter().enumerate() {
+            spread.set_param(k, *index);
         }
         let needed = live(body, &each);
         for (param, inside) in body.param_values().iter().enumerate().skip(dims.len()) {
@@ -251,7 +240,7 @@ impl Batch<'_> {
             }
             match walk.state[operand.index()] {
                 At::Each(array, behind) if !f.ty(operand).is_scalar() => {
-                    let array = kernel.captured(b, array);
+                    let array = kernel.body.captured(b, array);
                     spread.set_array(inside, array, behind);
                 }
                 _ => {
@@ -260,7 +249,7 @@ impl Batch<'_> {
                 }
             }
         }
-        let results = spread.results(&mut kernel.b, &each)?;
+        let results = spread.results(&mut kernel.body.b, &each)?;
         let domain: Vec<Dim> = dims.iter().chain(self.dims).copied().collect();
         let mut many = kernel.finish(b, domain, results).into_iter();
         for result in body.results() {
@@ -383,8 +372,8 @@ impl Batch<'_> {
             }
             At::Later => return None,
         };
-        let mut kernel = Kernel::new(0, whole.len(), false);
-        let all = kernel.point.clone();
+        let mut kernel = Kernel::new(0, whole.len());
+        let all = kernel.point().to_vec();
         let point = &all[behind..behind + self.dims.len()];
         let own: Vec<Value> =
             all[..behind].iter().chain(&all[behind + self.dims.len()..]).copied().collect();
@@ -392,8 +381,8 @@ impl Batch<'_> {
             Some(at) => [&own[..at], point, &own[at..]].concat(),
             None => own,
         };
-        let array = kernel.captured(b, from);
-        let element = kernel.b.load(array, &indices);
+        let array = kernel.body.captured(b, from);
+        let element = kernel.body.b.load(array, &indices);
         kernel.finish(b, whole, vec![element]).first().copied()
     }
 
@@ -403,7 +392,7 @@ impl Batch<'_> {
             let array = self.laid_out(b, walk, value, 0)?;
             return Some(At::Each(array, 0));
         }
-        let mut kernel = Kernel::new(0, self.dims.len(), true);
+        let mut kernel = Kernel::new(0, self.dims.len());
         let result = self.sliced(b, walk, &mut kernel, value)?;
         let parts = kernel.finish(b, self.dims.to_vec(), vec![result]);
         Some(At::Each(*parts.first()?, 0))
@@ -419,17 +408,18 @@ impl Batch<'_> {
     ) -> Option<Value> {
         let f = walk.f;
         let needed = self.slice(walk, value);
-        let mut spread = Spread::new(f, kernel.point.clone());
+        let mut spread = Spread::new(f, kernel.point().to_vec());
         for v in f.values().filter(|v| needed[v.index()]) {
             match walk.state[v.index()] {
                 At::Once(copy) => {
-                    let copy = kernel.captured(outer, copy);
+                    let copy = kernel.body.captured(outer, copy);
                     spread.copies.set(v, copy);
                 }
                 At::Each(array, behind) => {
-                    let array = kernel.captured(outer, array);
+                    let array = kernel.body.captured(outer, array);
                     if f.ty(v).is_scalar() {
-                        let copy = kernel.b.load(array, &kernel.point);
+                        let point = kernel.point().to_vec();
+                        let copy = kernel.body.b.load(array, &point);
                         spread.copies.set(v, copy);
                     } else {
                         spread.set_array(v, array, behind);
@@ -437,14 +427,14 @@ impl Batch<'_> {
                 }
                 At::Later => match f.op(v) {
                     Op::Param(k) if (k as usize) < walk.indices => {
-                        spread.copies.set(v, kernel.point[k as usize]);
+                        spread.copies.set(v, kernel.point()[k as usize]);
                     }
                     Op::Param(_) => return None,
-                    _ => copy_node(&mut kernel.b, &mut spread, v)?,
+                    _ => copy_node(&mut kernel.body.b, &mut spread, v)?,
                 },
             }
         }
-        spread.of(&mut kernel.b, value)
+        spread.of(&mut kernel.body.b, value)
     }
 
     /// What a value that is left for later needs, as far as that is left, too.

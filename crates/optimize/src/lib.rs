@@ -9,6 +9,7 @@
 
 mod access;
 mod accumulate;
+mod body;
 mod branch;
 mod dead;
 mod distribute;

@@ -27,9 +27,7 @@ fn dense(
     first: &mut [f64],
     matrix: &mut Matrix,
 ) -> Result<bool, Error> {
-    if recording.may_be_sparse(which)
-        && let Ok(engine) = recording.sparse(which)
-        && engine.is_worth_it()
+    if let Some(engine) = recording.by_entries(which)
         && (engine.pattern.nrows(), engine.pattern.ncols()) == (matrix.nrows(), matrix.ncols())
     {
         let mut entries = recording.spare.take(Vec::new);

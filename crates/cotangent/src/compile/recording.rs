@@ -36,8 +36,6 @@ const KINDS: usize = 10;
 pub(crate) struct Recordings {
     /// How many parameters move, from the first on; the others are constants.
     moving: usize,
-    /// Whether what repeats itself becomes kernels.
-    rolls: bool,
     /// The first, for which nothing is locked: most functions have no other.
     pub(crate) first: Recording,
     more: RwLock<Vec<Arc<Recording>>>,
@@ -58,14 +56,14 @@ pub(crate) enum By {
 impl Recordings {
     pub(crate) fn new(program: &ir::Function, moving: usize) -> Recordings {
         let first = Recording::new(program, moving, true);
-        Recordings { moving, rolls: true, first, more: RwLock::default() }
+        Recordings { moving, first, more: RwLock::default() }
     }
 
     /// The same with operations as they were recorded.
     pub(super) fn in_recorded_order(self) -> Recordings {
         let program = self.first.flat.as_ref().unwrap_or(&self.first.program);
         let first = Recording::new(program, self.moving, false);
-        Recordings { rolls: false, first, more: RwLock::default(), ..self }
+        Recordings { first, more: RwLock::default(), ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -95,7 +93,7 @@ impl Recordings {
                 }
                 tried += 1;
             }
-            let new = Recording::new(&anew()?, self.moving, self.rolls);
+            let new = Recording::new(&anew()?, self.moving, self.first.rolls);
             // Just where a branch turns, and machine code rounds to the other side: what recorded it decides.
             if self.first.program == new.program {
                 return attempt(&self.first, By::Interpreter)?.ok_or_else(other);
@@ -136,11 +134,15 @@ pub(crate) struct Recording {
     /// As it was recorded, where the program has kernels instead.
     pub(super) flat: Option<ir::Function>,
     moving: usize,
+    /// Whether what repeats itself becomes kernels.
+    pub(super) rolls: bool,
     /// How many numbers each parameter that moves has, and each result.
     pub(super) columns: Vec<usize>,
     pub(super) results: Vec<usize>,
     engines: [OnceLock<Result<Engine, Error>>; KINDS],
     pub(super) sparse: [OnceLock<Result<SparseEngine, Error>>; 2],
+    /// Whether dense matrices are less work by way of their entries.
+    pub(super) by_entries: [OnceLock<bool>; 2],
     /// Entries on their way into matrices.
     pub(super) spare: Spare<Vec<f64>>,
 }
@@ -162,8 +164,10 @@ impl Recording {
             program,
             flat,
             moving,
+            rolls,
             engines: Default::default(),
             sparse: Default::default(),
+            by_entries: Default::default(),
             spare: Spare::default(),
         }
     }

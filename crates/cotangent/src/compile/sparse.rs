@@ -72,7 +72,7 @@ impl SparseEngine {
     }
 
     /// Whether a dense matrix is less work by way of its entries than by all its columns (or rows).
-    pub(super) fn is_worth_it(&self) -> bool {
+    fn is_worth_it(&self) -> bool {
         let (rows, columns) = (self.pattern.nrows(), self.pattern.ncols());
         match &self.way {
             Way::Entries { .. } => 2 * self.pattern.nnz() <= rows * columns,
@@ -169,7 +169,7 @@ fn entries(
         Which::Jacobian => vec![found.rows],
         Which::Hessian => vec![1, 1 + found.rows],
     };
-    let rolled = reroll(&program, names.len(), &results);
+    let rolled = recording.rolls.then(|| reroll(&program, names.len(), &results)).flatten();
     let kernels = rolled.map_or_else(|| program.clone(), |rolled| simplify(&rolled));
     if kernels.operations() + kernels.params().len() + kernels.results().len() > MOST_DERIVED {
         return Ok(None);
@@ -185,11 +185,16 @@ impl Recording {
         made.as_ref().map_err(Clone::clone)
     }
 
-    /// Whether a dense matrix may be less work by way of its entries, as far as that is seen without looking for them.
-    pub(super) fn may_be_sparse(&self, which: Which) -> bool {
-        if self.sparse[which as usize].get().is_some() {
-            return true;
-        }
+    /// What computes the entries of a dense matrix, if that is less work; decided once.
+    pub(super) fn by_entries(&self, which: Which) -> Option<&SparseEngine> {
+        let decided = self.by_entries[which as usize].get_or_init(|| {
+            self.may_be_sparse(which) && self.sparse(which).is_ok_and(SparseEngine::is_worth_it)
+        });
+        decided.then(|| self.sparse(which).ok()).flatten()
+    }
+
+    /// Whether it may be, as far as that is seen without looking for them.
+    fn may_be_sparse(&self, which: Which) -> bool {
         let columns: usize = self.columns.iter().sum();
         let rows = match which {
             Which::Jacobian => self.results.iter().sum(),

@@ -5,43 +5,19 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Dim, Integral, Op, Reducer, Structure, Table, Type, Value};
 use cotangent_ops::Opcode;
 
-use rustc_hash::FxHashMap;
-
 use super::shape::{Leaf, Part, write};
+use crate::body::Body;
 
-/// The body of a kernel over one dimension, in the making.
-pub(super) struct Body {
-    pub b: Builder,
-    pub index: Value,
-    pub captures: Vec<Value>,
-    /// Their parameters in the body.
-    params: FxHashMap<Value, Value>,
-}
-
+/// What bodies over one dimension read.
 impl Body {
-    pub(super) fn new() -> Body {
-        let mut b = Builder::new("");
-        let index = b.param("i", Type::I64);
-        Body { b, index, captures: Vec::new(), params: FxHashMap::default() }
-    }
-
-    /// A value from outside.
-    fn captured(&mut self, outer: &Builder, value: Value) -> Value {
-        let Body { b, captures, params, .. } = self;
-        *params.entry(value).or_insert_with(|| {
-            captures.push(value);
-            b.param(format!("c{}", captures.len()), outer.ty(value))
-        })
-    }
-
     /// An element of an array from outside.
-    pub(super) fn element(&mut self, outer: &Builder, array: Value, index: Value) -> Value {
+    pub(crate) fn element(&mut self, outer: &Builder, array: Value, index: Value) -> Value {
         let array = self.captured(outer, array);
         self.b.load(array, &[index])
     }
 
     /// An index that goes through places: by steps, or by a table.
-    pub(super) fn through(&mut self, outer: &mut Builder, places: &[i64]) -> Option<Value> {
+    pub(crate) fn through(&mut self, outer: &mut Builder, places: &[i64]) -> Option<Value> {
         let first = self.b.integer(*places.first()?);
         let step = places.get(1).map_or(0, |second| second - places[0]);
         if step == 0 && is_even(places) {
@@ -49,12 +25,12 @@ impl Body {
         }
         if is_even(places) {
             let step = self.b.integer(step);
-            let product = self.b.integral(Integral::Mul, self.index, step);
+            let product = self.b.integral(Integral::Mul, self.indices[0], step);
             return Some(self.b.integral(Integral::Add, product, first));
         }
         let ty = Type::I64.within(&[Dim::Size(places.len())]);
         let table = outer.table(Table::integers(ty, places.to_vec())?);
-        Some(self.element(outer, table, self.index))
+        Some(self.element(outer, table, self.indices[0]))
     }
 
     /// What the parts read at one of their leaves.
@@ -75,13 +51,13 @@ impl Body {
             Leaf::Constant(_) => {
                 let numbers: Vec<f64> = all.iter().filter_map(Leaf::number).collect();
                 let table = outer.table(Table::numbers(number.within(&dims), &numbers)?);
-                self.element(outer, table, self.index)
+                self.element(outer, table, self.indices[0])
             }
             Leaf::Scalar(value) if same => self.captured(outer, value),
             Leaf::Scalar(_) => {
                 let values: Vec<Value> = all.iter().filter_map(Leaf::scalar).collect();
                 let array = listed(outer, &values);
-                self.element(outer, array, self.index)
+                self.element(outer, array, self.indices[0])
             }
             Leaf::Element { array, .. } => {
                 let places: Vec<i64> = all.iter().filter_map(Leaf::place).collect();
@@ -147,7 +123,7 @@ pub(super) fn kernel(
     by: Option<Opcode>,
     number: Type,
 ) -> Option<Value> {
-    let mut body = Body::new();
+    let mut body = Body::new(1);
     let mut leaves = Vec::new();
     for k in 0..parts[0].leaves.len() {
         let all: Vec<Leaf> = parts.iter().map(|part| part.leaves[k]).collect();

@@ -8,9 +8,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::LEAST;
 use super::chains::{Chain, Term};
-use super::kernel::{Body, kernel, together};
+use super::kernel::{kernel, together};
 use super::roots::{Owner, Plan};
 use super::shape::{Leaf, Part, Place, Reader, Word, write};
+use crate::body::Body;
 
 /// The most kernels that like parts are split into, so that each reads at even steps.
 const MOST_PIECES: usize = 4;
@@ -197,7 +198,7 @@ impl Writer<'_> {
             if self.b.ty(source) == whole && at.iter().copied().eq(0..values.len() as i64) {
                 return Some(source);
             }
-            let mut body = Body::new();
+            let mut body = Body::new(1);
             let index = body.through(&mut self.b, at)?;
             let element = body.element(&self.b, source, index);
             let (captures, dims) = (body.captures, whole.dims().to_vec());
@@ -221,7 +222,7 @@ impl Writer<'_> {
 
     /// An array with elements of another one added at places.
     fn scattered(&mut self, array: Value, source: Value, to: &[i64], at: &[i64]) -> Option<Value> {
-        let mut body = Body::new();
+        let mut body = Body::new(1);
         let target = body.b.param("to", self.b.ty(array));
         let dims = vec![Dim::Size(to.len())];
         let (to, at) = (body.through(&mut self.b, to)?, body.through(&mut self.b, at)?);
