@@ -4,6 +4,7 @@ use crate::function::{Function, Value};
 use crate::op::{Integral, Op};
 use crate::structure::Structure;
 use crate::types::{Dim, Element, Type};
+use cotangent_ops::Comparison;
 
 /// The smallest and the largest an integer can be.
 pub type Range = Option<(i64, i64)>;
@@ -57,6 +58,39 @@ pub(crate) fn arithmetic(integral: Integral, x: Range, y: Range) -> Range {
         },
         (Integral::Min, Some((a, b)), Some((c, d))) => Some((a.min(c), b.min(d))),
         (Integral::Max, Some((a, b)), Some((c, d))) => Some((a.max(c), b.max(d))),
+        _ => None,
+    }
+}
+
+/// The outcome of a comparison of two integers, if their ranges decide it.
+pub fn decided(comparison: Comparison, a: (i64, i64), b: (i64, i64)) -> Option<bool> {
+    let (less, at_most) = (a.1 < b.0, a.1 <= b.0);
+    let (greater, at_least) = (a.0 > b.1, a.0 >= b.1);
+    let one = a.0 == a.1 && a == b;
+    match comparison {
+        Comparison::Less if less => Some(true),
+        Comparison::Less if at_least => Some(false),
+        Comparison::AtMost if at_most => Some(true),
+        Comparison::AtMost if greater => Some(false),
+        Comparison::Greater if greater => Some(true),
+        Comparison::Greater if at_most => Some(false),
+        Comparison::AtLeast if at_least => Some(true),
+        Comparison::AtLeast if less => Some(false),
+        Comparison::Equal if less || greater => Some(false),
+        Comparison::Differ if less || greater => Some(true),
+        Comparison::Equal if one => Some(true),
+        Comparison::Differ if one => Some(false),
+        _ => None,
+    }
+}
+
+/// Which of two integers their maximum or minimum is, if their ranges decide it: whether it is the first.
+pub fn picked(integral: Integral, a: (i64, i64), b: (i64, i64)) -> Option<bool> {
+    match integral {
+        Integral::Min if a.1 <= b.0 => Some(true),
+        Integral::Min if b.1 <= a.0 => Some(false),
+        Integral::Max if a.0 >= b.1 => Some(true),
+        Integral::Max if b.0 >= a.1 => Some(false),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
+use crate::rows::by_rows;
 use crate::{JitError, Options, cache};
 
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
@@ -144,6 +145,9 @@ fn common(mut types: impl Iterator<Item = Type>) -> Option<Element> {
 fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
+    if !options.scalar {
+        f = by_rows(&f);
+    }
     if let Some(least) = options.parallel {
         f = blocked(&f, least as f64);
     }

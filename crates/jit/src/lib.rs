@@ -15,6 +15,7 @@ mod llvm;
 mod load;
 mod object;
 mod options;
+mod rows;
 mod run;
 mod runtime;
 

@@ -115,7 +115,7 @@ macro_rules! for_each_operation {
                 }
                 /// Square root.
                 method sqrt Sqrt [x] -> y {
-                    value: x.sqrt(); d: Is(k::<T>(0.5) / y); dd: Is(k::<T>(-0.25) / (x * y));
+                    value: x.sqrt(); d: Is(y.recip() * k(0.5)); dd: Is({ let r = y.recip(); r * r * (r * k(-0.25)) });
                     class: Second; sample: 1e-3, 100.0, Nowhere; domain: (0.0, INF);
                     interval: Increasing((0.0, INF)); series: Root(0.5); ulps: 0;
                     singular: "infinite at 0";
@@ -393,8 +393,8 @@ macro_rules! for_each_operation {
                 }
                 /// Quotient.
                 operator div Div [x, y] -> z {
-                    value: x / y; d1: Is(y.recip()); d2: Is(-(z / y));
-                    d11: Zero; d12: Is(-(y * y).recip()); d22: Is(k::<T>(2.0) * (z / y) / y);
+                    value: x / y; d1: Is(y.recip()); d2: Is(-(z * y.recip()));
+                    d11: Zero; d12: Is({ let r = y.recip(); -(r * r) }); d22: Is({ let r = y.recip(); k::<T>(2.0) * (z * r) * r });
                     class: First, Second, Cross; near: (true, x != 0.0);
                     sample: -10.0, 10.0, -10.0, 10.0, SecondZero; ulps: 0;
                     singular: "infinite at y = 0";

@@ -1,8 +1,8 @@
 //! Rules of arrays and indices: what is loaded, put, known by its range.
 
-use cotangent_ir::ranges::range;
+use cotangent_ir::ranges::{decided, picked, range};
 use cotangent_ir::{Builder, Function, Integral, Op, Reducer, Structure, Type, Value};
-use cotangent_ops::{Comparison, Opcode};
+use cotangent_ops::Opcode;
 
 use crate::options::Class;
 use crate::pattern::{integer, number};
@@ -164,10 +164,12 @@ impl Rewriter<'_> {
             Op::Integral(Integral::Div) if a.0 >= 0 && a.1 < c.0 => {
                 ("idiv_by_range", b.integer_of(0, ty))
             }
-            Op::Integral(Integral::Min) if a.1 <= c.0 => ("imin_by_range", *x),
-            Op::Integral(Integral::Min) if c.1 <= a.0 => ("imin_by_range", *y),
-            Op::Integral(Integral::Max) if a.0 >= c.1 => ("imax_by_range", *x),
-            Op::Integral(Integral::Max) if c.0 >= a.1 => ("imax_by_range", *y),
+            Op::Integral(integral) => {
+                let first = picked(integral, a, c)?;
+                let name =
+                    if integral == Integral::Min { "imin_by_range" } else { "imax_by_range" };
+                (name, if first { *x } else { *y })
+            }
             _ => return None,
         };
         self.tally.count(name, || (pending(b, op, operands), formula(b.function(), new, 3)));
@@ -263,22 +265,4 @@ fn cast(f: &Function, ty: Type, x: Value) -> Option<(&'static str, Value)> {
         && from.is_integer() == between.is_integer()
         && from.bytes() < between.bytes();
     (f.ty(source) == ty && wider).then_some(("cast_back", source))
-}
-
-fn decided(comparison: Comparison, a: (i64, i64), b: (i64, i64)) -> Option<bool> {
-    let (less, at_most) = (a.1 < b.0, a.1 <= b.0);
-    let (greater, at_least) = (a.0 > b.1, a.0 >= b.1);
-    match comparison {
-        Comparison::Less if less => Some(true),
-        Comparison::Less if at_least => Some(false),
-        Comparison::AtMost if at_most => Some(true),
-        Comparison::AtMost if greater => Some(false),
-        Comparison::Greater if greater => Some(true),
-        Comparison::Greater if at_most => Some(false),
-        Comparison::AtLeast if at_least => Some(true),
-        Comparison::AtLeast if less => Some(false),
-        Comparison::Equal if less || greater => Some(false),
-        Comparison::Differ if less || greater => Some(true),
-        _ => None,
-    }
 }

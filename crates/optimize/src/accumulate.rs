@@ -13,6 +13,8 @@ use cotangent_ir::{
 use cotangent_ops::Opcode;
 
 use crate::dead::dead;
+use crate::gather::Gather;
+use crate::merge::merge;
 use crate::options::{Class, Options};
 use crate::stats::Tally;
 use crate::visit::{copy_into, pays, rebuild, use_counts, with_params};
@@ -20,45 +22,74 @@ use crate::visit::{copy_into, pays, rebuild, use_counts, with_params};
 /// The function with tables in the place of accumulations.
 pub(crate) fn accumulate(f: &Function, tally: &mut Tally) -> Function {
     let options = tally.options;
-    rebuild(f, &mut |b, site| {
+    let mut changed = false;
+    let new = rebuild(f, &mut |b, site| {
         let Structure::Acc { dims, targets, body } = site.structure else { return None };
-        let found: Vec<Option<Table>> = (0..*targets)
+        let found: Vec<Option<Way>> = (0..*targets)
             .map(|k| {
                 let from_zero = b.function().is_zero(site.operands[k]);
-                let table = Table::of(&Single::of(dims, *targets, body, k)?, from_zero, options)?;
                 // A table would read what was there.
-                (table.from_zero || !site.is_target(b, site.operands[k])).then_some(table)
+                let reads = !site.is_target(b, site.operands[k]);
+                let single = Single::of(dims, *targets, body, k)?;
+                let table = Table::of(&single, from_zero, options);
+                match table.filter(|table| table.from_zero || reads) {
+                    Some(table) => Some(Way::Here(table)),
+                    None if from_zero || reads => {
+                        Gather::of(&single, from_zero, options).map(Way::Around)
+                    }
+                    None => None,
+                }
             })
             .collect();
         // All of them, or only those that need no sums of their own: what targets share is then computed
         // once.
-        let tables = found.iter().map(|t| t.clone().filter(|t| t.rest.is_empty())).collect();
+        let plain = |way: &Way| match way {
+            Way::Here(table) => table.rest.is_empty(),
+            Way::Around(_) => true,
+        };
+        let tables = found.iter().map(|t| t.clone().filter(plain)).collect();
         for choice in [found, tables] {
             if choice.iter().all(Option::is_none) {
                 continue;
             }
-            let mut change = |b: &mut Builder, operands: &[Value]| {
-                Some(tables_of(b, dims, body, operands, &choice))
-            };
+            let mut change =
+                |b: &mut Builder, operands: &[Value]| tables_of(b, dims, body, operands, &choice);
             if pays(b, site, &mut change) {
                 tally.structural("acc_to_tab", "acc", "tab, or red in it");
+                changed = true;
                 return change(b, site.operands);
             }
         }
         None
-    })
+    });
+    // Tables of one accumulation share their work, as it was reckoned above.
+    if changed { merge(&new, tally) } else { new }
+}
+
+/// How an accumulation is a table.
+#[derive(Clone)]
+enum Way {
+    /// Its places are the points of its domain.
+    Here(Table),
+    /// They are neighbours of them.
+    Around(Gather),
 }
 
 /// An accumulation of one target: indices, target, captures.
 #[derive(Clone)]
-struct Single {
-    dims: Vec<Dim>,
-    body: Arc<Function>,
+pub(crate) struct Single {
+    pub(crate) dims: Vec<Dim>,
+    pub(crate) body: Arc<Function>,
 }
 
 impl Single {
     /// One of the targets, with accumulations in it as part of its domain.
-    fn of(dims: &[Dim], targets: usize, body: &Function, target: usize) -> Option<Single> {
+    pub(crate) fn of(
+        dims: &[Dim],
+        targets: usize,
+        body: &Function,
+        target: usize,
+    ) -> Option<Single> {
         let rank = dims.len();
         // Only what this target needs; the others must go.
         let all: Vec<Option<usize>> = (0..body.params().len()).map(Some).collect();
@@ -305,7 +336,7 @@ fn index(body: &Function, value: Value, dims: &[Dim]) -> Option<(usize, Option<i
 }
 
 /// Whether a value is a target with something added.
-fn leads_to(body: &Function, value: Value, own: Op) -> bool {
+pub(crate) fn leads_to(body: &Function, value: Value, own: Op) -> bool {
     match body.op(value) {
         op if op == own => true,
         Op::PutAdd => leads_to(body, body.operand(value, 0), own),
@@ -322,15 +353,17 @@ fn tables_of(
     dims: &[Dim],
     body: &Function,
     operands: &[Value],
-    tables: &[Option<Table>],
-) -> Vec<Value> {
+    tables: &[Option<Way>],
+) -> Option<Vec<Value>> {
     let targets = tables.len();
     let captures = &operands[targets..];
     let nothing = b.constant(0.0, Type::F64);
     let mut parts = vec![nothing; targets];
     for (k, table) in tables.iter().enumerate() {
-        if let Some(table) = table {
-            parts[k] = table.build(b, operands[k], captures);
+        match table {
+            Some(Way::Here(table)) => parts[k] = table.build(b, operands[k], captures),
+            Some(Way::Around(gather)) => parts[k] = gather.build(b, operands[k], captures)?,
+            None => {}
         }
     }
     let left: Vec<usize> = (0..targets).filter(|k| tables[*k].is_none()).collect();
@@ -342,5 +375,5 @@ fn tables_of(
         let found = b.structure(acc, operands);
         left.iter().for_each(|k| parts[*k] = found[*k]);
     }
-    parts
+    Some(parts)
 }

@@ -14,6 +14,7 @@ mod branch;
 mod dead;
 mod distribute;
 mod fuse;
+mod gather;
 mod hoist;
 mod manager;
 mod merge;

@@ -362,3 +362,15 @@ fn sums_are_reordered_only_if_asked_for() {
     let g = optimize(&f, &Options::default().with(Class::Contract)).function;
     assert!(g.to_string().contains("mul_add"), "{g}");
 }
+
+#[test]
+fn an_addition_out_of_range_stays_an_error() {
+    let text = "fn @f(%x: [5]f64) -> [5]f64 {
+  %s = fill 0.0 : [5]f64
+  %r = acc (%i < 5) (%t = %s) { %p = iadd %i, 1 %v = ld %x[%i] %u = put_add %t[%p], %v yield %u }
+  ret %r
+}";
+    let f = parse(text).unwrap();
+    assert!(f.run(&[1.0; 5]).is_err());
+    assert!(optimize(&f, &Options::default()).function.run(&[1.0; 5]).is_err());
+}

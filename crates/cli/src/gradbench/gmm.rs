@@ -112,19 +112,15 @@ fn objective(sizes: Sizes) -> Result<Function, String> {
             }),
         };
         let sums = map_over(0..k, |k| sum_over(0..d, |j| q.at((k, j))));
-        let points = sum_over(0..n, |i| {
-            // As an array of its own: the way back takes them from there.
-            let products = map_over(0..k, |k| {
-                let from = map_over(0..d, |j| x.at((i, j)) - mu.at((k, j)));
-                let entry = |row| sum_over(0..row + 1, |j| factors.at((k, row, j)) * from.at(j));
-                TracedArray::from_numbers(&(0..d).map(entry).collect::<Vec<_>>())
-            });
-            let terms = map_over(0..k, |k| {
-                let squares = sum_over(0..d, |j| products.at((k, j)) * products.at((k, j)));
-                alpha.at(k) + sums.at(k) - squares * 0.5
-            });
-            log_sum_exp(terms)
+        // Coordinate by coordinate: neighbouring points lie side by side.
+        let x = map_over((0..d, 0..n), |(j, i)| x.at((i, j)));
+        let terms = map_over((0..k, 0..n), |(k, i)| {
+            let from = map_over(0..d, |j| x.at((j, i)) - mu.at((k, j)));
+            let entry = |row| sum_over(0..row + 1, |j| factors.at((k, row, j)) * from.at(j));
+            let products = TracedArray::from_numbers(&(0..d).map(entry).collect::<Vec<_>>());
+            alpha.at(k) + sums.at(k) - (products * products).sum() * 0.5
         });
+        let points = sum_over(0..n, |i| log_sum_exp(map_over(0..k, |k| terms.at((k, i)))));
         let size = (scales * scales).sum() + (l * l).sum();
         let prior = gamma * gamma * size * 0.5 - m * q.sum();
         constant + points - log_sum_exp(alpha) * n as f64 - prior

@@ -67,7 +67,8 @@ impl Emitter<'_> {
                     args.push(val.clone());
                 }
                 e.only = (times > 1).then_some((time, times, 0));
-                let results = e.body(body, args, cx, kernel.ranges.clone(), &[])?;
+                let ranges = kernel.ranges_at(indices, &vec![true; indices.len()]);
+                let results = e.body(kernel.body(), args, cx, ranges, &[])?;
                 e.only = None;
                 for (k, result) in results.into_iter().enumerate() {
                     if result != given[k] {

@@ -32,9 +32,9 @@ struct Block {
 }
 
 impl Arena {
-    /// Bytes in all.
+    /// Bytes in all, and a line behind them: vectors that begin in an array may end there.
     pub(super) fn size(&self) -> usize {
-        self.here.end
+        self.here.end + LINE
     }
 
     /// Begins the memory of a task. What was is given back, to be given to [`leave`](Arena::leave).
@@ -42,9 +42,9 @@ impl Arena {
         std::mem::replace(&mut self.here, Region { private: true, ..Region::default() })
     }
 
-    /// Ends the memory of a task: how many bytes it takes.
+    /// Ends the memory of a task: how many bytes it takes, and a line behind them.
     pub(super) fn leave(&mut self, before: Region) -> usize {
-        std::mem::replace(&mut self.here, before).end
+        std::mem::replace(&mut self.here, before).end + LINE
     }
 
     fn allocate(&mut self, bytes: usize) -> usize {
@@ -118,7 +118,7 @@ impl Emitter<'_> {
         let block = self.arena.allocate(len * lanes * ty.element().bytes());
         let at = self.arena.blocks[block].at;
         let base = if self.arena.here.private { Base::Private(at) } else { Base::Arena(at) };
-        Array { base, ty, len, varies, block: Some(block), rows: None }
+        Array { base, ty, len, varies, block: Some(block), rows: None, roomy: false }
     }
 
     /// Room for a value: where it is asked to be, if that is free.
@@ -156,12 +156,26 @@ impl Emitter<'_> {
     pub(super) fn outside(&mut self, base: Base, ty: Type, len: usize) -> Array {
         self.arena.blocks.push(Block { at: 0, bytes: 0, references: 0, pinned: true });
         let block = Some(self.arena.blocks.len() - 1);
-        Array { base, ty, len, varies: false, block, rows: None }
+        Array { base, ty, len, varies: false, block, rows: None, roomy: false }
     }
 
     /// Whether it stands in such memory.
     pub(super) fn is_outside(&self, array: &Array) -> bool {
         array.block.is_some_and(|block| self.arena.blocks[block].bytes == 0)
+    }
+
+    /// Whether it stands in the arena or in the memory of a task.
+    pub(super) fn is_in_arena(&self, array: &Array) -> bool {
+        array.block.is_some_and(|block| self.arena.blocks[block].bytes > 0)
+    }
+
+    /// Whether it is all that stands in its block, from the beginning on.
+    pub(super) fn has_block(&self, array: &Array) -> bool {
+        let (Base::Arena(at) | Base::Private(at)) = &array.base else { return false };
+        array.block.is_some_and(|block| {
+            let block = &self.arena.blocks[block];
+            block.bytes == rounded(array.len * array.element().bytes()) && block.at == *at
+        })
     }
 
     fn block(val: &Val) -> Option<usize> {

@@ -298,6 +298,16 @@ impl Emitter<'_> {
                     let len = if let Val::Array(array) = &result { array.len } else { 1 };
                     let row =
                         e.integral(Integral::Mul, i, &Val::int(len as i64), Element::I64, &inner);
+                    if let (Val::Array(array), true) = (&result, cx.width == 1) {
+                        let Val::Array(to) = e.part_of(stack, &row, (array.ty, len), &inner)?
+                        else {
+                            return Err(internal("a row that is no array"));
+                        };
+                        e.copy(array, &to, &inner);
+                        e.release(Val::Array(to));
+                        e.release(result);
+                        continue;
+                    }
                     e.each(len, |e, k| {
                         let at = e.integral(Integral::Add, &row, k, Element::I64, &inner);
                         let x = e.element_of(&result, k, &inner);

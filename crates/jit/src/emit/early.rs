@@ -21,7 +21,7 @@ impl Emitter<'_> {
         if kernel.captures.is_none() {
             return Ok(before);
         }
-        let f = kernel.body;
+        let f = kernel.body();
         let captures = kernel.captures.as_deref().unwrap_or_default();
         let mut frame = Frame::of(f, kernel.ranges_at(indices, fixed), &[]);
         for value in f.values() {

@@ -37,6 +37,19 @@ impl Emitter<'_> {
         len: usize,
         width: usize,
         cx: &Lanes,
+        body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
+    ) -> Result<()> {
+        self.side_by_side_from(0, copies, len, width, cx, body)
+    }
+
+    /// The same from a whole vector on.
+    pub(super) fn side_by_side_from(
+        &mut self,
+        first: usize,
+        copies: usize,
+        len: usize,
+        width: usize,
+        cx: &Lanes,
         mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
     ) -> Result<()> {
         if cx.width > 1 || width == 1 || len == 1 {
@@ -44,9 +57,9 @@ impl Emitter<'_> {
         }
         let inner = Lanes { width, mask: None };
         let round = copies * width;
-        let rounds = if copies > 1 { len / round * round } else { 0 };
-        if rounds > 0 {
-            self.count("0", &rounds.to_string(), round, |e, k| {
+        let rounds = if copies > 1 { first + (len - first) / round * round } else { first };
+        if rounds > first {
+            self.count(&first.to_string(), &rounds.to_string(), round, |e, k| {
                 for copy in 0..copies {
                     let from = e.integral(
                         Integral::Add,
@@ -81,7 +94,7 @@ impl Emitter<'_> {
     /// For some of the elements that lie side by side, from a whole vector on to another or to the end.
     pub(super) fn side_by_side_between(
         &mut self,
-        (from, to): (&str, &str),
+        (from, to): &(String, String),
         len: usize,
         width: usize,
         mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
@@ -102,8 +115,52 @@ impl Emitter<'_> {
     }
 }
 
+impl Emitter<'_> {
+    /// For the whole vectors of a block that lie between two places.
+    pub(super) fn whole_between(
+        &mut self,
+        (from, to): &(String, String),
+        (first, last): (usize, usize),
+        width: usize,
+        mut body: impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
+    ) -> Result<()> {
+        let later = self.op(format_args!("icmp sgt i64 {from}, {first}"));
+        let from = self.op(format_args!("select i1 {later}, i64 {from}, i64 {first}"));
+        let earlier = self.op(format_args!("icmp slt i64 {to}, {last}"));
+        let to = self.op(format_args!("select i1 {earlier}, i64 {to}, i64 {last}"));
+        let all = Lanes { width, mask: None };
+        self.count(&from, &to, width, |e, k| body(e, &Val::Affine(k.to_string(), 1), &all))
+    }
+
+    /// For the vectors before a place and from another on; of a block, those that are its own.
+    pub(super) fn at_ends(
+        &mut self,
+        bounds: Option<&(String, String)>,
+        (first, last): (usize, usize),
+        len: usize,
+        width: usize,
+        body: &mut impl FnMut(&mut Self, &Val, &Lanes) -> Result<()>,
+    ) -> Result<()> {
+        for k in (0..first).step_by(width).chain((last..len).step_by(width)) {
+            let mask = (k + width > len).then(|| first_lanes(len - k, width));
+            let lanes = Lanes { width, mask };
+            let at = Val::Affine(k.to_string(), 1);
+            match bounds {
+                None => body(self, &at, &lanes)?,
+                Some((from, to)) => {
+                    let low = self.op(format_args!("icmp sle i64 {from}, {k}"));
+                    let high = self.op(format_args!("icmp sgt i64 {to}, {k}"));
+                    let own = self.op(format_args!("and i1 {low}, {high}"));
+                    self.when(&own, |e| body(e, &at, &lanes))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The mask of the first few lanes.
-fn first_lanes(count: usize, width: usize) -> String {
+pub(super) fn first_lanes(count: usize, width: usize) -> String {
     let bits: Vec<&str> =
         (0..width).map(|k| if k < count { "i1 true" } else { "i1 false" }).collect();
     format!("<{}>", bits.join(", "))

@@ -125,6 +125,10 @@ impl Emitter<'_> {
             Val::One(_) => false,
             _ => true,
         });
+        let widest = from.iter().chain([&ty.element()]).map(|e| self.width(*e)).min().unwrap_or(1);
+        if !varies && !frame.dests.contains_key(&value) && self.is_short(frame, ty, len) {
+            return self.short(&vals, &from, (op, ty, len), widest);
+        }
         // In place of an operand that nobody needs any more.
         let own = operands.iter().zip(&vals).find_map(|(operand, val)| match val {
             Val::Array(array)
@@ -146,7 +150,6 @@ impl Emitter<'_> {
             }
             None => self.allocate_for(frame, value, (ty, len), cx, varies),
         };
-        let widest = from.iter().chain([&ty.element()]).map(|e| self.width(*e)).min().unwrap_or(1);
         let inner = if varies { cx.clone() } else { Lanes { width: 1, mask: None } };
         self.side_by_side(len, widest, &inner, |e, k, cx| {
             let mut args = Vec::with_capacity(vals.len());

@@ -1,11 +1,12 @@
 //! Kernels: the body at every point of a domain, several points at a time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use cotangent_ir::ranges::{Range, of_body};
 use cotangent_ir::{Dim, Element, Function, Integral, Op, Structure, Type, Value};
 use cotangent_ops::Opcode;
 
+use super::borders::{Inside, inside};
 use super::classify::{Class, body_args, classes};
 use super::value::{Array, Val};
 use super::{Emitter, Frame, Lanes, Result, internal};
@@ -18,6 +19,10 @@ pub(super) struct Kernel<'k> {
     pub(super) ranges: Vec<Range>,
     /// The dimension whose points are the lanes, and how many of them.
     pub(super) lane: Option<(usize, usize)>,
+    /// The points between the ends of that dimension, if the ends are different.
+    pub(super) inside: Option<Inside>,
+    /// Which of the points are being written.
+    pub(super) part: Cell<Part>,
     /// How many vectors a round takes.
     pub(super) copies: usize,
     /// From where to where the first dimension goes, if not all the way.
@@ -28,7 +33,23 @@ pub(super) struct Kernel<'k> {
     pub(super) early: RefCell<Vec<Option<Val>>>,
 }
 
+/// Points of a kernel, by where they are along the dimension of the lanes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    Ends,
+    Inside,
+}
+
 impl Kernel<'_> {
+    /// The body for the points that are being written.
+    pub(super) fn body(&self) -> &Function {
+        match (&self.inside, self.part.get()) {
+            (Some(inside), Part::Inside) => &inside.body,
+            _ => self.body,
+        }
+    }
+
     pub(super) fn points(&self) -> usize {
         self.sizes.iter().product()
     }
@@ -36,6 +57,11 @@ impl Kernel<'_> {
     /// The ranges of what the body takes, where some indices are numbers.
     pub(super) fn ranges_at(&self, indices: &[Val], fixed: &[bool]) -> Vec<Range> {
         let mut ranges = self.ranges.clone();
+        if let (Some(Inside { from, to, .. }), Part::Inside, Some((lane, _))) =
+            (&self.inside, self.part.get(), self.lane)
+        {
+            ranges[lane] = Some((*from as i64, *to as i64 - 1));
+        }
         for ((range, index), fixed) in ranges.iter_mut().zip(indices).zip(fixed) {
             if let Some(c) = index.known().filter(|_| *fixed) {
                 *range = Some((c, c));
@@ -81,31 +107,37 @@ impl<'o> Emitter<'o> {
             body,
             ranges,
             lane: None,
+            inside: None,
+            part: Cell::new(Part::All),
             copies: 1,
             bounds: None,
             captures: None,
             early: RefCell::default(),
         };
         if cx.width == 1 {
-            kernel.lane = self.choose(&kernel, structure);
+            (kernel.lane, kernel.inside) = self.choose(&kernel, structure);
         }
         Ok(kernel)
     }
 
     /// The dimension whose points become lanes, by what the loads then are.
-    fn choose(&self, kernel: &Kernel<'_>, structure: &Structure) -> Option<(usize, usize)> {
+    fn choose(
+        &self,
+        kernel: &Kernel<'_>,
+        structure: &Structure,
+    ) -> (Option<(usize, usize)>, Option<Inside>) {
         if self.options.scalar || kernel.points() < 2 || has_order(kernel.body) {
-            return None;
+            return (None, None);
         }
         let width = self.lanes_of(kernel.body);
         if width < 2 {
-            return None;
+            return (None, None);
         }
         let captures = vec![Class::One; kernel.body.params().len()];
-        let mut best: Option<(f64, Option<(usize, usize)>)> = None;
+        let mut best = (f64::INFINITY, (None, None));
         let mut consider = |cost: f64, choice| {
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, choice));
+            if cost < best.0 {
+                best = (cost, choice);
             }
         };
         let points = kernel.points() as f64;
@@ -121,15 +153,17 @@ impl<'o> Emitter<'o> {
                 _ => 1.0,
             };
             let steps = (*size as f64 / width as f64).ceil() / *size as f64;
-            let cost = self.body_cost(kernel.body, &args, width, false) + strided;
-            consider(cost * points * steps, Some((k, width)));
+            let inside = inside(kernel.body, &kernel.ranges, k, *size, width);
+            let body = inside.as_ref().map_or(kernel.body, |inside| &*inside.body);
+            let cost = self.body_cost(body, &args, width, false) + strided;
+            consider(cost * points * steps, (Some((k, width)), inside));
         }
         // Or lanes within the body, if there are kernels in it.
         let args = vec![Class::One; kernel.body.params().len()];
         if kernel.body.values().any(|v| is_kernel(kernel.body, v)) {
-            consider(self.body_cost(kernel.body, &args, width, true) * points, None);
+            consider(self.body_cost(kernel.body, &args, width, true) * points, (None, None));
         }
-        best.and_then(|(_, choice)| choice)
+        best.1
     }
 
     /// What a body takes, about, in instructions. With `inner`, kernels in it have lanes of their own.
@@ -224,11 +258,18 @@ impl<'o> Emitter<'o> {
         if kernel.points() == 0 {
             return Ok(());
         }
-        let written = kernel.body.operations().max(1);
+        let parts: &[Part] = match kernel.inside {
+            Some(_) => &[Part::Ends, Part::Inside],
+            None => &[Part::All],
+        };
         self.nested += 1;
-        let outcome = self.levels(kernel, &order, written, &mut indices, cx, body);
+        for part in parts {
+            kernel.part.set(*part);
+            let written = kernel.body().operations().max(1);
+            self.levels(kernel, &order, written, &mut indices, cx, body)?;
+        }
         self.nested -= 1;
-        outcome
+        Ok(())
     }
 
     fn levels(
@@ -243,17 +284,26 @@ impl<'o> Emitter<'o> {
         let Some((first, rest)) = order.split_first() else {
             let Some((lane, width)) = kernel.lane else { return body(self, indices, cx) };
             let size = kernel.sizes[lane];
-            let none = Lanes::none();
-            if let (0, Some((from, to))) = (lane, &kernel.bounds) {
-                return self.side_by_side_between((from, to), size, width, |e, index, cx| {
-                    indices[lane] = index.clone();
-                    body(e, indices, cx)
-                });
-            }
-            return self.side_by_side_in(kernel.copies, size, width, &none, |e, index, cx| {
+            let mut at = |e: &mut Self, index: &Val, cx: &Lanes| {
                 indices[lane] = index.clone();
                 body(e, indices, cx)
-            });
+            };
+            let bounds = kernel.bounds.as_ref().filter(|_| lane == 0);
+            return match (&kernel.inside, kernel.part.get()) {
+                (Some(Inside { from, to, .. }), Part::Inside) => match bounds {
+                    Some(bounds) => self.whole_between(bounds, (*from, *to), width, at),
+                    None => {
+                        self.side_by_side_from(*from, kernel.copies, *to, width, &Lanes::none(), at)
+                    }
+                },
+                (Some(Inside { from, to, .. }), Part::Ends) => {
+                    self.at_ends(bounds, (*from, *to), size, width, &mut at)
+                }
+                _ => match bounds {
+                    Some(bounds) => self.side_by_side_between(bounds, size, width, at),
+                    None => self.side_by_side_in(kernel.copies, size, width, &Lanes::none(), at),
+                },
+            };
         };
         let size = kernel.sizes[*first];
         if let (0, Some((from, to))) = (*first, &kernel.bounds) {
@@ -311,7 +361,7 @@ impl<'o> Emitter<'o> {
         }
         let ranges = kernel.ranges_at(indices, &vec![true; indices.len()]);
         let early = kernel.early.borrow().clone();
-        self.body_after(kernel.body, args, cx, ranges, &[], &early)
+        self.body_after(kernel.body(), args, cx, ranges, &[], &early)
     }
 
     /// The number of a point of the domain.

@@ -262,7 +262,7 @@ impl Emitter<'_> {
     ) -> Result<Val> {
         if let Val::One(i) = place {
             // A view.
-            let view = Array { ty, len, rows: None, ..array.clone() };
+            let view = Array { ty, len, rows: None, roomy: false, ..array.clone() };
             let lanes = if array.varies { cx.width } else { 1 };
             let base = match (&array.base, place.known()) {
                 (Base::Arena(at), Some(i)) => {
@@ -383,6 +383,9 @@ impl Emitter<'_> {
     pub(super) fn copy(&mut self, from: &Array, to: &Array, cx: &Lanes) {
         let (a, b) = (self.pointer(from), self.pointer(to));
         if a == b || from.len == 0 {
+            return;
+        }
+        if !from.varies && !to.varies && cx.mask.is_none() && self.copy_whole(from, to) {
             return;
         }
         if from.varies == to.varies && cx.mask.is_none() {

@@ -7,6 +7,7 @@
 
 mod accumulate;
 mod arena;
+mod borders;
 mod classify;
 mod control;
 mod early;
@@ -19,6 +20,7 @@ mod memory;
 mod parts;
 mod reduce;
 mod scalar;
+mod short;
 mod tasks;
 mod text;
 mod value;
@@ -180,6 +182,8 @@ struct Frame<'f> {
     open: Vec<Value>,
     /// Where values of a long program are kept from part to part.
     kept: FxHashMap<Value, usize>,
+    /// Whether it is a long program, which is written in parts.
+    long: bool,
     /// Where a value is to stand, if somebody has asked for it.
     dests: FxHashMap<Value, Array>,
 }
@@ -309,6 +313,7 @@ impl Emitter<'_> {
         let mut frame = Frame::of(f, ranges, outs);
         let long = top && f.values().len() > PART;
         if long {
+            frame.long = true;
             frame.last = last_uses_of(f, |v| f.ty(v).is_scalar());
             frame.origins = args.clone();
         }
@@ -477,6 +482,7 @@ impl<'f> Frame<'f> {
             origins: Vec::new(),
             open: Vec::new(),
             kept: FxHashMap::default(),
+            long: false,
             dests: destinations(f, outs),
         }
     }

@@ -75,7 +75,9 @@ impl Emitter<'_> {
         let inline = if self.calls <= INLINED { "alwaysinline" } else { "noinline" };
         let vectors =
             format!("\"min-legal-vector-width\"=\"{width}\" \"prefer-vector-width\"=\"{width}\"");
-        let _ = writeln!(text, "attributes #1 = {{ nounwind {inline} \"no-builtins\" {vectors} }}");
+        // As versions before 16 say it; later ones read it as `memory(none)`.
+        let pure = "nounwind willreturn readnone";
+        let _ = writeln!(text, "attributes #1 = {{ {pure} {inline} \"no-builtins\" {vectors} }}");
         let _ = writeln!(text, "attributes #0 = {{ nounwind \"no-builtins\" {vectors} }}");
         text + "!0 = !{!\"branch_weights\", i32 1, i32 10000}\n"
     }

@@ -16,6 +16,8 @@ pub(super) struct Text {
     /// Stack places and pointers, before all else.
     pub(super) entry: String,
     pub(super) code: String,
+    /// Bytes of arrays on the stack.
+    pub(super) stack: usize,
     /// Arguments whose pointers have been loaded.
     pub(super) pointers: FxHashMap<usize, String>,
 }

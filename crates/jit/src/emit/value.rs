@@ -56,11 +56,13 @@ pub(super) struct Array {
     pub(super) block: Option<usize>,
     /// How many rows it has, where a loop has decided that; `len` means nothing then.
     pub(super) rows: Option<String>,
+    /// Whether it stands on the stack, with room for a whole number of vectors.
+    pub(super) roomy: bool,
 }
 
 impl Array {
     pub(super) fn new(base: Base, ty: Type, len: usize) -> Array {
-        Array { base, ty, len, varies: false, block: None, rows: None }
+        Array { base, ty, len, varies: false, block: None, rows: None, roomy: false }
     }
 
     pub(super) fn element(&self) -> Element {
