@@ -2,7 +2,7 @@
 
 use crate::function::{Function, Value};
 use crate::op::{Integral, Op};
-use crate::structure::Structure;
+use crate::structure::{Reducer, Structure};
 use crate::types::{Dim, Element, Type};
 use cotangent_ops::Comparison;
 
@@ -32,6 +32,17 @@ fn within(f: &Function, value: Value, params: &[Range], depth: usize) -> Range {
             Some((a.min(c), b.max(d)))
         }
         Op::Integral(integral) => arithmetic(integral, of(0), of(1)),
+        // The place of the largest or smallest.
+        Op::Part(0) => match f.structure(f.operand(value, 0)) {
+            Some(Structure::Red { dims, reducer: Reducer::ArgMax | Reducer::ArgMin, .. }) => {
+                let points = dims.iter().try_fold(1i64, |all, dim| match dim {
+                    Dim::Size(n) => all.checked_mul(i64::try_from(*n).ok()?),
+                    _ => None,
+                });
+                points.filter(|n| *n > 0).map(|n| (0, n - 1))
+            }
+            _ => None,
+        },
         _ => None,
     };
     // Integers of 32 bits wrap around earlier.

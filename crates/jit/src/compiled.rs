@@ -1,15 +1,17 @@
 //! A program as machine code, ready to run.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use cotangent_ir::{Element, Function, Type};
 
+use crate::apart::apart;
 use crate::blocks::blocked;
 use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
+use crate::relaxed::relaxed;
 use crate::rows::by_rows;
 use crate::{JitError, Options, cache};
 
@@ -31,7 +33,33 @@ pub struct Compiled {
     /// What everything is made of, if it is all the same: lists of such need not be converted.
     pub(crate) element: Option<Element>,
     pub(crate) failures: Vec<Failure>,
+    /// The program as it is, if this is one with plain products.
+    pub(crate) strict: Option<Strict>,
 }
+
+/// A program that is compiled when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Strict {
+    f: Function,
+    options: Options,
+    compiled: OnceLock<Result<Box<Compiled>, JitError>>,
+}
+
+impl Strict {
+    pub(crate) fn get(&self) -> Result<&Compiled, &JitError> {
+        let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()));
+        let compiled = self
+            .compiled
+            .get_or_init(|| Compiled::as_it_is(llvm?, &self.f, &self.options).map(Box::new));
+        compiled.as_deref()
+    }
+}
+
+/// Results are looked through for what is no number: so many operations for each, at least, if there are many of them.
+const WORK: f64 = 32.0;
+
+/// The most results that are looked through whatever the work.
+const FEW: usize = 256;
 
 impl Compiled {
     /// Compiles a function whose dimensions are all known and whose derivatives have been lowered.
@@ -48,7 +76,30 @@ impl Compiled {
     /// # Errors
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
-        let emitted = emitted(llvm, f, options)?;
+        // Products are fused with sums, so that digits may differ in any case.
+        let lens = f.results().iter().map(|v| f.ty(*v).len()).sum::<Option<usize>>();
+        let few = lens.is_some_and(|n| n <= FEW || f.cost().total() >= WORK * n as f64);
+        let Some(plain) = relaxed(f).filter(|_| options.contract && few) else {
+            return Compiled::as_it_is(llvm, f, options);
+        };
+        let mut compiled = Compiled::of(llvm, &plain, options, true)?;
+        let (f, options) = (f.clone(), options.clone());
+        compiled.strict = Some(Strict { f, options, compiled: OnceLock::new() });
+        Ok(compiled)
+    }
+
+    /// With strong products, if there are any.
+    fn as_it_is(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
+        Compiled::of(llvm, f, options, false)
+    }
+
+    fn of(
+        llvm: &Llvm,
+        f: &Function,
+        options: &Options,
+        marked: bool,
+    ) -> Result<Compiled, JitError> {
+        let emitted = emitted(llvm, f, options, marked)?;
         let code = cache::loaded(llvm, &emitted.modules)?;
         let run = code
             .symbol("run")
@@ -77,6 +128,7 @@ impl Compiled {
             packed: emitted.packed,
             element: common(f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty))),
             failures: emitted.failures,
+            strict: None,
         })
     }
 
@@ -90,7 +142,8 @@ impl Compiled {
         output: Option<Output>,
     ) -> Result<String, JitError> {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
-        let emitted = emitted(llvm, f, options)?;
+        let plain = relaxed(f).filter(|_| options.contract);
+        let emitted = emitted(llvm, plain.as_ref().unwrap_or(f), options, plain.is_some())?;
         match output {
             None => Ok(emitted.modules.join("\n")),
             Some(output) => {
@@ -142,14 +195,19 @@ fn common(mut types: impl Iterator<Item = Type>) -> Option<Element> {
     types.all(|ty| ty.element() == first).then_some(first)
 }
 
-fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
+fn emitted(
+    llvm: &Llvm,
+    f: &Function,
+    options: &Options,
+    marked: bool,
+) -> Result<Emitted, JitError> {
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
     if !options.scalar {
-        f = by_rows(&f);
+        f = by_rows(&apart(&f));
     }
     if let Some(least) = options.parallel {
         f = blocked(&f, least as f64);
     }
-    emit(&f, options, llvm.cpu.vector_bytes, false)
+    emit(&f, options, llvm.cpu.vector_bytes, false, marked)
 }

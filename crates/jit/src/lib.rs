@@ -4,6 +4,7 @@
 //! opened at run time: that of the Rust toolchain or the system's. Nothing is linked, and nothing has to be installed to
 //! build this crate.
 
+mod apart;
 mod blocks;
 mod cache;
 mod compiled;
@@ -15,6 +16,7 @@ mod llvm;
 mod load;
 mod object;
 mod options;
+mod relaxed;
 mod rows;
 mod run;
 mod runtime;

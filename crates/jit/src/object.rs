@@ -46,7 +46,7 @@ impl Object {
         check_name(name)?;
         // Threads are cotangent's.
         let options = Options { parallel: None, ..options.clone() };
-        let emitted = emit(&fused(f, LEAST), &options, cpu.vector_bytes, true)?;
+        let emitted = emit(&fused(f, LEAST), &options, cpu.vector_bytes, true, false)?;
         if !emitted.stacks.is_empty() {
             let what =
                 format!("@{} ahead of time: a loop in it keeps as much as it needs", f.name());

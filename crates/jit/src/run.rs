@@ -6,7 +6,7 @@ use crate::emit::Failure;
 use crate::{Compiled, runtime};
 
 /// A number that lists of arguments are made of: a double or a single.
-pub trait Number: Copy + Into<f64> + sealed::Sealed {
+pub trait Number: Copy + Into<f64> + PartialEq + sealed::Sealed {
     /// Its kind.
     const ELEMENT: Element;
 
@@ -49,6 +49,8 @@ pub struct Workspace {
     inputs: Vec<Line>,
     outputs: Vec<Line>,
     pointers: Vec<Pointer>,
+    /// That of the program with strong products, once there was need for it.
+    strict: Option<Box<Workspace>>,
 }
 
 /// A cache line: arrays begin at whole ones.
@@ -67,6 +69,10 @@ unsafe impl Send for Pointer {}
 unsafe impl Sync for Pointer {}
 
 impl Workspace {
+    fn strict(&mut self) -> &mut Workspace {
+        self.strict.get_or_insert_default()
+    }
+
     /// Gives back memory that has grown.
     fn free(&mut self) {
         for at in &self.stacks {
@@ -97,6 +103,7 @@ impl Compiled {
             inputs: Vec::new(),
             outputs: Vec::new(),
             pointers: Vec::with_capacity(self.params.len() + self.results.len()),
+            strict: None,
         }
     }
 
@@ -135,7 +142,33 @@ impl Compiled {
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
         let status = self.status(x, results, workspace)?;
-        self.outcome(status)
+        match self.again(status, results) {
+            Some(strict) => strict?.run_slices(x, results, workspace.strict()),
+            None => self.outcome(status),
+        }
+    }
+
+    /// The program with strong products, if plain ones may have made the difference.
+    fn again<T: Number>(
+        &self,
+        status: u64,
+        results: &[&mut [T]],
+    ) -> Option<Result<&Compiled, RunError>> {
+        let strict = self.strict.as_ref()?;
+        let undefined = match self.failure(status) {
+            Some(failure) => matches!(failure, Failure::Undefined { .. }),
+            // Without a branch for each number, which vectors would not like.
+            None => results.iter().any(|y| {
+                let nan = |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y != *y));
+                y.chunks(256).any(nan)
+            }),
+        };
+        undefined.then(|| {
+            strict.get().map_err(|why| RunError::Value {
+                function: format!("@{}", self.name),
+                what: why.to_string(),
+            })
+        })
     }
 
     /// [`run_slices`](Compiled::run_slices), but whether all guards hold is an answer and no error.
@@ -149,6 +182,9 @@ impl Compiled {
         workspace: &mut Workspace,
     ) -> Result<bool, RunError> {
         let status = self.status(x, results, workspace)?;
+        if let Some(strict) = self.again(status, results) {
+            return strict?.run_guarded(x, results, workspace.strict());
+        }
         match self.failure(status) {
             Some(Failure::Guard { .. }) => Ok(false),
             _ => self.outcome(status).map(|()| true),

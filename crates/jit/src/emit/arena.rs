@@ -32,9 +32,9 @@ struct Block {
 }
 
 impl Arena {
-    /// Bytes in all, and a line behind them: vectors that begin in an array may end there.
+    /// Bytes in all, and two lines behind them: vectors that begin in an array may end there.
     pub(super) fn size(&self) -> usize {
-        self.here.end + LINE
+        self.here.end + 2 * LINE
     }
 
     /// Begins the memory of a task. What was is given back, to be given to [`leave`](Arena::leave).
@@ -42,9 +42,9 @@ impl Arena {
         std::mem::replace(&mut self.here, Region { private: true, ..Region::default() })
     }
 
-    /// Ends the memory of a task: how many bytes it takes, and a line behind them.
+    /// Ends the memory of a task: how many bytes it takes, and two lines behind them.
     pub(super) fn leave(&mut self, before: Region) -> usize {
-        std::mem::replace(&mut self.here, before).end + LINE
+        std::mem::replace(&mut self.here, before).end + 2 * LINE
     }
 
     fn allocate(&mut self, bytes: usize) -> usize {

@@ -44,7 +44,7 @@ pub(super) fn inside(
     let mut now: Option<Function> = None;
     for _ in 0..ROUNDS {
         let mut cuts = Vec::new();
-        borders(now.as_ref().unwrap_or(body), &mut vec![(dimension, 0)], &mut cuts);
+        borders(now.as_ref().unwrap_or(body), &[(dimension, 0)], &mut cuts);
         let before = (first, last);
         for cut in cuts {
             if cut > first && cut <= near {
@@ -68,7 +68,7 @@ pub(super) fn inside(
 
 /// Where along an index something is decided otherwise: the first index of the other way. `known` has the parameters that are
 /// the index and something added.
-fn borders(f: &Function, known: &mut Vec<(usize, i64)>, cuts: &mut Vec<i64>) {
+fn borders(f: &Function, known: &[(usize, i64)], cuts: &mut Vec<i64>) {
     let at = |v: Value| match f.op(v) {
         Op::Param(k) => known.iter().find(|(param, _)| *param == k as usize).map(|(_, c)| *c),
         _ => None,
@@ -105,7 +105,7 @@ fn borders(f: &Function, known: &mut Vec<(usize, i64)>, cuts: &mut Vec<i64>) {
                 // What a loop carries does not stay.
                 inner.retain(|(param, _)| *param >= own);
                 if !inner.is_empty() {
-                    structure.bodies().for_each(|body| borders(body, &mut inner.clone(), cuts));
+                    structure.bodies().for_each(|body| borders(body, &inner, cuts));
                 }
             }
             continue;

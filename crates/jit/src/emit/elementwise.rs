@@ -3,7 +3,7 @@
 use cotangent_ir::{Dim, Element, Op, Type, Value};
 
 use super::value::{Array, Target, Val, number};
-use super::{Emitter, Frame, Lanes, Result, internal};
+use super::{Emitter, Failure, Frame, Lanes, Result, internal};
 use crate::JitError;
 
 impl Emitter<'_> {
@@ -81,10 +81,29 @@ impl Emitter<'_> {
                     return Ok(Val::Target(target));
                 }
                 let from: Vec<Element> = operands.iter().map(|v| f.ty(*v).element()).collect();
+                if self.marked
+                    && matches!(op, Op::Compare(_))
+                    && operands.iter().any(|v| f.op(*v) == Op::Keep)
+                {
+                    self.require_order(&vals, from[0], f.name(), cx);
+                }
                 self.pointwise(op, &vals, &from, ty.element(), cx)?
             }
             _ => self.elementwise(frame, value, op, ty, cx)?,
         })
+    }
+
+    /// Stops the run where one of some numbers is NaN.
+    fn require_order(&mut self, vals: &[Val], element: Element, function: &str, cx: &Lanes) {
+        let [x, y] = vals else { return };
+        let one = matches!((x, y), (Val::One(_), Val::One(_)));
+        let lanes = if one { Lanes::none() } else { cx.clone() };
+        let (a, b) = (self.many(x, element, &lanes), self.many(y, element, &lanes));
+        let ty = super::llvm_type(element, lanes.width);
+        let ordered = self.op(format_args!("fcmp ord {ty} {a}, {b}"));
+        let ordered = if one { Val::One(ordered) } else { Val::Many(ordered) };
+        let failure = Failure::Undefined { function: function.to_string() };
+        self.require(&ordered, true, failure, cx);
     }
 
     fn elementwise(

@@ -8,6 +8,7 @@ use cotangent_ops::Opcode;
 
 use super::borders::{Inside, inside};
 use super::classify::{Class, body_args, classes};
+use super::cost::is_cheap;
 use super::value::{Array, Val};
 use super::{Emitter, Frame, Lanes, Result, internal};
 use crate::JitError;
@@ -75,7 +76,7 @@ impl Kernel<'_> {
 pub(super) type AtPoint<'o, 'b> = dyn FnMut(&mut Emitter<'o>, &[Val], &Lanes) -> Result<()> + 'b;
 
 /// The most operations that a loop is written out to.
-const UNROLLED: usize = 96;
+pub(super) const UNROLLED: usize = 96;
 
 impl<'o> Emitter<'o> {
     pub(super) fn kernel<'k>(
@@ -164,69 +165,6 @@ impl<'o> Emitter<'o> {
             consider(self.body_cost(kernel.body, &args, width, true) * points, (None, None));
         }
         best.1
-    }
-
-    /// What a body takes, about, in instructions. With `inner`, kernels in it have lanes of their own.
-    fn body_cost(&self, body: &Function, args: &[Class], width: usize, inner: bool) -> f64 {
-        let found = classes(body, args);
-        let mut cost = 0.0;
-        for value in body.values() {
-            let operands: Vec<Value> = body.operands(value).collect();
-            let class = |v: Value| found[v.index()];
-            match body.op(value) {
-                op if op.is_leaf() => {}
-                Op::Part(_) | Op::Table(_) | Op::Extent(_) => {}
-                Op::Load | Op::Put | Op::PutAdd => {
-                    let from = if body.op(value) == Op::Load { 1 } else { 2 };
-                    let last = operands.len() - 1;
-                    let outer =
-                        operands[from..last.max(from)].iter().all(|v| class(*v) == Class::One);
-                    let len = body.ty(value).len().unwrap_or(1).min(16) as f64;
-                    let near = operands.len() > from
-                        && (class(operands[last]) == Class::Step(1)
-                            && operands.len() - from == body.ty(operands[0]).dims().len());
-                    let same = operands[from..].iter().all(|v| class(*v) == Class::One);
-                    cost += match () {
-                        () if same => 1.0,
-                        () if outer && near => 1.5,
-                        () => width as f64 * if body.ty(value).is_scalar() { 1.0 } else { len },
-                    };
-                }
-                Op::Elementary(code, _) => {
-                    let len = body.ty(value).len().unwrap_or(1) as f64;
-                    cost += len * if is_cheap(code) { 1.0 } else { 12.0 };
-                }
-                Op::Structure(_) => {
-                    let Some(structure) = body.structure(value) else { continue };
-                    let given: Vec<Class> = operands.iter().map(|v| class(*v)).collect();
-                    let rounds: f64 = match structure {
-                        Structure::For { .. } => match body.stack_dim(value) {
-                            Dim::Size(n) => n as f64,
-                            _ => 10.0,
-                        },
-                        Structure::While { .. } => 10.0,
-                        _ => structure
-                            .domain()
-                            .iter()
-                            .map(|d| if let Dim::Size(n) = d { *n as f64 } else { 10.0 })
-                            .product(),
-                    };
-                    for inside in structure.bodies() {
-                        let mut args = body_args(structure, &given, inside.params().len());
-                        let mut once = self.body_cost(inside, &args, width, inner);
-                        let last = structure.domain().len().wrapping_sub(1);
-                        if inner && is_kernel(body, value) && rounds >= width as f64 / 2.0 {
-                            args[last] = Class::Step(1);
-                            let lanes = self.body_cost(inside, &args, width, false);
-                            once = once.min((lanes + 8.0 / rounds * width as f64) / width as f64);
-                        }
-                        cost += rounds * once + 2.0;
-                    }
-                }
-                _ => cost += body.ty(value).len().unwrap_or(1) as f64,
-            }
-        }
-        cost
     }
 
     /// How many lanes fit what a body computes with.
@@ -488,7 +426,7 @@ impl Frame<'_> {
     }
 }
 
-fn is_kernel(f: &Function, value: Value) -> bool {
+pub(super) fn is_kernel(f: &Function, value: Value) -> bool {
     matches!(
         f.structure(value),
         Some(Structure::Tab { .. } | Structure::Red { .. } | Structure::Acc { .. })
@@ -517,22 +455,6 @@ pub(super) fn is_light(body: &Function) -> bool {
         _ => true,
     };
     body.values().all(light)
-}
-
-/// Whether an operation is an instruction or two.
-fn is_cheap(code: Opcode) -> bool {
-    matches!(
-        code,
-        Opcode::Add
-            | Opcode::Sub
-            | Opcode::Mul
-            | Opcode::Neg
-            | Opcode::Abs
-            | Opcode::Max
-            | Opcode::Min
-            | Opcode::StrongMul
-            | Opcode::MulAdd
-    )
 }
 
 /// Whether something in a body is done for one point at a time only.

@@ -10,6 +10,7 @@ mod arena;
 mod borders;
 mod classify;
 mod control;
+mod cost;
 mod early;
 mod elements;
 mod elementwise;
@@ -61,6 +62,8 @@ pub(crate) enum Failure {
     Guard { function: String, guard: usize },
     /// A loop that does not end.
     Endless { function: String },
+    /// A number that is compared, and none.
+    Undefined { function: String },
     /// Anything else.
     Other { function: String, what: String },
 }
@@ -71,6 +74,7 @@ impl Failure {
         let (Failure::Index { function, .. }
         | Failure::Guard { function, .. }
         | Failure::Endless { function }
+        | Failure::Undefined { function }
         | Failure::Other { function, .. }) = self;
         match function.is_empty() {
             true => "a body".to_string(),
@@ -90,6 +94,7 @@ impl Failure {
             Failure::Endless { .. } => {
                 format!("a `while` was left after {ROUNDS} rounds; does it end at all?")
             }
+            Failure::Undefined { .. } => "a NaN is compared".to_string(),
             Failure::Other { what, .. } => what.clone(),
         }
     }
@@ -137,6 +142,8 @@ pub(super) const ROUNDS: i64 = 100_000_000;
 
 pub(super) struct Emitter<'o> {
     options: &'o Options,
+    /// Whether comparisons of marked numbers stop the run if one is NaN.
+    marked: bool,
     /// Functions that are done: one for each part of a long program.
     done: Vec<String>,
     /// Bytes of a vector register.
@@ -188,15 +195,18 @@ struct Frame<'f> {
     dests: FxHashMap<Value, Array>,
 }
 
-/// Writes a function whose dimensions are all known; all in one module, if it is to be together.
+/// Writes a function whose dimensions are all known; all in one module, if it is to be together. With marks, a comparison of a
+/// number that is marked (`keep`) stops the run where it is NaN.
 pub(crate) fn emit(
     f: &Function,
     options: &Options,
     vector_bytes: usize,
     together: bool,
+    marked: bool,
 ) -> Result<Emitted> {
     let mut e = Emitter {
         options,
+        marked,
         done: Vec::new(),
         vector_bytes,
         packed: is_packed(f),
