@@ -6,12 +6,17 @@ use crate::emit::Failure;
 use crate::{Compiled, runtime};
 
 /// A number that lists of arguments are made of: a double or a single.
-pub trait Number: Copy + Into<f64> + PartialEq + sealed::Sealed {
+pub trait Number: Copy + Into<f64> + sealed::Sealed {
     /// Its kind.
     const ELEMENT: Element;
 
     /// The nearest to a double.
     fn nearest(x: f64) -> Self;
+
+    /// Whether it is none.
+    fn is_nan(self) -> bool {
+        Into::<f64>::into(self).is_nan()
+    }
 }
 
 impl Number for f64 {
@@ -159,7 +164,7 @@ impl Compiled {
             Some(failure) => matches!(failure, Failure::Undefined { .. }),
             // Without a branch for each number, which vectors would not like.
             None => results.iter().any(|y| {
-                let nan = |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y != *y));
+                let nan = |chunk: &[T]| chunk.iter().fold(false, |any, y| any | y.is_nan());
                 y.chunks(256).any(nan)
             }),
         };
