@@ -352,16 +352,17 @@ impl Compiled {
         results: &mut [&mut [T]],
         workspace: &mut Workspace,
     ) -> Result<u64, RunError> {
+        let element = self.element.unwrap_or(Element::F64);
         let (takes, gives) = (self.rooms(&self.params).1, self.rooms(&self.results).1);
         workspace.inputs.resize(takes.div_ceil(64).max(1), Line([0; 64]));
         workspace.outputs.resize(gives.div_ceil(64).max(1), Line([0; 64]));
         let (from, to) = (bytes_mut(&mut workspace.inputs), bytes_mut(&mut workspace.outputs));
-        self.convert(x.iter().flat_map(|x| x.iter()), Element::F64, from)?;
+        self.convert(x.iter().flat_map(|x| x.iter()), element, from)?;
         workspace.pointers.extend([Pointer(from.as_mut_ptr()), Pointer(to.as_mut_ptr())]);
         let status = self.go(workspace);
         let places = results.iter_mut().flat_map(|y| y.iter_mut());
-        let found = bytes_mut(&mut workspace.outputs).chunks_exact(Element::F64.bytes());
-        found.zip(places).for_each(|(from, to)| *to = T::nearest(number(from, Element::F64)));
+        let found = bytes_mut(&mut workspace.outputs).chunks_exact(element.bytes());
+        found.zip(places).for_each(|(from, to)| *to = T::nearest(number(from, element)));
         Ok(status)
     }
 
