@@ -210,7 +210,9 @@ fn where_a_branch_turns_something_comes_out() {
 fn errors_are_those_of_doubles() {
     let make = || compile(function!(|x: &[S]| -> S { wave(x) }), 4).unwrap();
     let (f, g) = (make(), make().in_singles());
-    let same = |a: cotangent::Error, b: cotangent::Error| assert_eq!(a, b);
+    let same = |a: cotangent::Error, b: cotangent::Error| {
+        assert_eq!(a.to_string().replace("f32", "f64"), b.to_string());
+    };
     same(g.value(&[1.0; 3]).unwrap_err(), f.value(&[1.0; 3]).unwrap_err());
     let (mut a, mut b) = ([0.0_f32; 3], [0.0; 3]);
     same(
@@ -246,9 +248,13 @@ fn prepared_derivatives_at_points_of_singles() {
     close_dense(&h, &hessian(&f, &Auto, (&point(5), &[0.75])).unwrap());
 }
 
-/// Programs in which singles lose themselves: long sums that cancel, loops that make errors grow, comparisons of what is equal but for
-/// rounding.
-const TOUCHY: [&str; 1] = ["residuals/fewest_bytes.ct"];
+/// Whether there is a loop that may not end at any point.
+fn has_while(f: &ir::Function) -> bool {
+    let own = |s: &ir::Structure| matches!(s, ir::Structure::While { .. });
+    f.values()
+        .filter_map(|v| f.structure(v))
+        .any(|s| own(s) || s.bodies().any(|body| has_while(body)))
+}
 
 #[test]
 #[allow(clippy::print_stdout, reason = "what was compared is said")]
@@ -256,11 +262,13 @@ fn programs_in_files() {
     let mut same = 0;
     for path in files::paths().unwrap() {
         let Ok(all) = ir::parse_all(&fs::read_to_string(&path).unwrap()) else { continue };
-        if TOUCHY.iter().any(|name| path.ends_with(name)) {
+        // A loop that makes errors grow ninefold a round: digits say nothing there.
+        if path.ends_with("residuals/fewest_bytes.ct") {
             continue;
         }
         for program in all {
-            let ready = program.verify().is_ok() && program.cost().total() < 1e5;
+            let ready =
+                program.verify().is_ok() && program.cost().total() < 1e5 && !has_while(&program);
             let Some(f) = ready.then(|| Compiled::program(&program).ok()).flatten() else {
                 continue;
             };
@@ -272,7 +280,8 @@ fn programs_in_files() {
                 x.extend((0..count).map(number));
             }
             let what = format!("{} @{}", path.display(), program.name());
-            let check = |a: Result<Vec<f32>, cotangent::Error>, b| match (a, b) {
+            type Found<T> = Result<Vec<T>, cotangent::Error>;
+            let check = |a: Found<f32>, b: Found<f64>| match (a, b) {
                 (Ok(a), Ok(b)) => agree(&a, &b, 1e-3).unwrap_or_else(|e| panic!("{what}: {e}")),
                 (Err(_), Err(_)) => {}
                 (a, b) => panic!("{what}: {a:?} in singles, {b:?} in doubles"),

@@ -136,10 +136,9 @@ fn casts_between_numbers_go_and_others_stay() {
 
 #[test]
 fn guards_constants_tables_and_rules_come_along() {
-    let f = cotangent_ir::trace_at("f", &[2.0], |x| {
-        vec![if x[0] > 0.1 { x[0] * 0.1 } else { x[0] }]
-    })
-    .unwrap();
+    let f =
+        cotangent_ir::trace_at("f", &[2.0], |x| vec![if x[0] > 0.1 { x[0] * 0.1 } else { x[0] }])
+            .unwrap();
     let g = in_singles(&f, "guards");
     assert_eq!(g.guards().len(), 1);
     assert_eq!(g.run(&[Plain(2.0_f32)]).unwrap()[0].0, 2.0 * 0.1_f32);
@@ -148,9 +147,7 @@ fn guards_constants_tables_and_rules_come_along() {
     let text = "fn @f(%i: i64) -> (f64, f64) { %t = table [0.1, 1e300] : [2]f64 %a = ld %t[%i] \
                 %b = mul %a, 1e39 ret %a, %b }";
     let g = in_singles(&parse(text).unwrap(), "table");
-    let at = |i: f32| -> Vec<f32> {
-        g.run(&[Plain(i)]).unwrap().iter().map(|y| y.0).collect()
-    };
+    let at = |i: f32| -> Vec<f32> { g.run(&[Plain(i)]).unwrap().iter().map(|y| y.0).collect() };
     assert_eq!(at(0.0), [0.1, f32::INFINITY]);
     assert_eq!(at(1.0), [f32::INFINITY, f32::INFINITY]);
 }

@@ -117,12 +117,7 @@ impl<T: Real> Compiled<T> {
     }
 
     /// Runs what computes something; the point comes first in `x`.
-    pub(super) fn run(
-        &self,
-        kind: Kind,
-        x: &[&[T]],
-        out: &mut [&mut [T]],
-    ) -> Result<(), Error> {
+    pub(super) fn run(&self, kind: Kind, x: &[&[T]], out: &mut [&mut [T]]) -> Result<(), Error> {
         match &self.again {
             Some(again) => {
                 let anew = || again(&doubles(&x[0][..self.inputs]));
@@ -287,7 +282,8 @@ impl<T: Real> Compiled<T> {
     /// # Errors
     /// As [`values`](Compiled::values); a vector of another length.
     pub fn pushforward(&self, x: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
-        let (mut values, mut image) = (vec![T::zero(); self.outputs], vec![T::zero(); self.outputs]);
+        let (mut values, mut image) =
+            (vec![T::zero(); self.outputs], vec![T::zero(); self.outputs]);
         self.pushforward_into(x, v, &mut values, &mut image)?;
         Ok((values, image))
     }
@@ -343,7 +339,8 @@ impl<T: Real> Compiled<T> {
     /// # Errors
     /// As [`gradient`](Compiled::gradient); a vector of another length.
     pub fn hvp(&self, x: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
-        let (mut gradient, mut product) = (vec![T::zero(); self.inputs], vec![T::zero(); self.inputs]);
+        let (mut gradient, mut product) =
+            (vec![T::zero(); self.inputs], vec![T::zero(); self.inputs]);
         self.hvp_into(x, v, &mut gradient, &mut product)?;
         Ok((gradient, product))
     }

@@ -168,12 +168,7 @@ impl<T: Real> Recording<T> {
         Recording::of(program, flat, moving, rolls)
     }
 
-    fn of(
-        program: ir::Function,
-        flat: Option<ir::Function>,
-        moving: usize,
-        rolls: bool,
-    ) -> Self {
+    fn of(program: ir::Function, flat: Option<ir::Function>, moving: usize, rolls: bool) -> Self {
         let len = |ty: ir::Type| ty.len().unwrap_or(0);
         Recording {
             columns: program.params()[..moving].iter().map(|p| len(p.ty)).collect(),

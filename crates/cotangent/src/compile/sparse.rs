@@ -40,7 +40,11 @@ pub(crate) struct SparseEngine<T> {
 
 enum Way<T> {
     /// One by one, behind the results (or value and gradient): as kernels, and as it was recorded.
-    Entries { engine: Box<OnceLock<Engine<T>>>, kernels: Box<ir::Function>, flat: Box<ir::Function> },
+    Entries {
+        engine: Box<OnceLock<Engine<T>>>,
+        kernels: Box<ir::Function>,
+        flat: Box<ir::Function>,
+    },
     /// By products with vectors.
     Products(Plan),
 }
@@ -302,8 +306,18 @@ impl<T: Real> Compiled<T> {
         self.check(x)?;
         self.on(x, |recording, by| {
             let engine = recording.sparse(which)?;
-            let entries = matrix.entries_of(&engine.pattern);
-            Ok(engine.run(recording, which, by, x, first, entries)?.then_some(()))
+            if matrix.has_pattern(&engine.pattern) {
+                let entries = matrix.entries_of(&engine.pattern);
+                return Ok(engine.run(recording, which, by, x, first, entries)?.then_some(()));
+            }
+            // It gets another pattern once the branches are known to go this way.
+            let mut entries = recording.spare.zeros(engine.pattern.nnz());
+            let ran = engine.run(recording, which, by, x, first, &mut entries)?;
+            if ran {
+                matrix.entries_of(&engine.pattern).copy_from_slice(&entries);
+            }
+            recording.spare.give(entries);
+            Ok(ran.then_some(()))
         })
     }
 }
