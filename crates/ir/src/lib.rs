@@ -43,6 +43,7 @@ mod derive;
 mod domains;
 mod facts;
 mod function;
+pub mod functions;
 pub mod input;
 mod interpret;
 mod lex;
