@@ -147,6 +147,7 @@ fn singles(bench: &mut Bench, case: &str, f: &Function, by_hand: ByHand) {
     let (mut g, mut h, mut place) = (vec![0.0_f32; n], vec![0.0; n], vec![0.0; n]);
     let value = by_hand(&x, &mut place);
     let found = ours.gradient_into(&short, &mut g).expect("it runs");
+    doubles.gradient_into(&x, &mut h).expect("it runs");
     let scale = place.iter().fold(1.0, |m: f64, g| m.max(g.abs()));
     assert!((f64::from(found) - value).abs() <= 1e-4 * value.abs().max(1.0), "{case}: {found}");
     for (a, b) in g.iter().zip(&place) {
