@@ -115,9 +115,8 @@ fn functions_of_singles_take_singles() {
     let library = Library::new("model").gradient("chain", &f).unwrap();
     let library = library.gradient("many", &many.in_recorded_order()).unwrap();
     let (header, bindings) = (library.header(), library.bindings());
-    for line in ["chain(const float x0[37], float y0[1], float y1[37], void *workspace)"] {
-        assert!(header.contains(line), "{header}");
-    }
+    let chain = "chain(const float x0[37], float y0[1], float y1[37], void *workspace)";
+    assert!(header.contains(chain), "{header}");
     // All numbers in one argument.
     assert!(header.contains("many(const float x[13], float y[14], void *workspace)"), "{header}");
     assert!(bindings.contains("x: &[f32; 13],"), "{bindings}");

@@ -280,6 +280,10 @@ impl<T> Spare<T> {
 
 impl<T: Real> Spare<Vec<T>> {
     /// So many zeros.
+    #[allow(
+        clippy::box_collection,
+        reason = "in its box it is taken and given back without a lock"
+    )]
     pub(super) fn zeros(&self, len: usize) -> Box<Vec<T>> {
         let mut list = self.take(Vec::new);
         list.clear();

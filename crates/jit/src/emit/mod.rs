@@ -494,7 +494,7 @@ impl Frame<'_> {
 fn is_packed(f: &Function) -> bool {
     let results = f.results().iter().map(|v| f.ty(*v));
     let mut types = f.params().iter().map(|p| p.ty).chain(results);
-    let first = types.next().map(|ty| ty.element());
+    let first = types.next().map(Type::element);
     f.params().len() + f.results().len() > 12
         && first.is_some_and(Element::is_float)
         && types.all(|ty| Some(ty.element()) == first)
