@@ -47,6 +47,10 @@ pub fn run(bench: &mut Bench) {
         lse_flat(100),
         [lse_by_hand, vectors::log_sum_exp],
     );
+    for n in [10, 100, 1000] {
+        singles(bench, "rosenbrock", &rosenbrock_loop(n), rosenbrock_by_hand);
+        singles(bench, "log-sum-exp", &lse_loop(n), lse_by_hand);
+    }
     for n in [10, 50, 1000] {
         hessians(bench, n);
     }
@@ -126,6 +130,33 @@ fn gradients(
         let made = bench.time(|| pool.install(|| Ready::new(&derived)));
         bench.record(SUITE, &case, n, "ms to compile", made / 1e6, 50.0, "limit", Some(1.0));
     }
+}
+
+/// Gradients in singles, beside the same in doubles.
+fn singles(bench: &mut Bench, case: &str, f: &Function, by_hand: ByHand) {
+    let case = format!("{case} gradient in singles");
+    if !bench.wants(&case) {
+        return;
+    }
+    bench.working_on(&case);
+    let doubles = cotangent::Compiled::program(f).expect("it compiles");
+    let ours = cotangent::Compiled::program(f).expect("it compiles").in_singles();
+    let n = ours.sizes().0;
+    let x = point(n);
+    let short: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+    let (mut g, mut h, mut place) = (vec![0.0_f32; n], vec![0.0; n], vec![0.0; n]);
+    let value = by_hand(&x, &mut place);
+    let found = ours.gradient_into(&short, &mut g).expect("it runs");
+    doubles.gradient_into(&x, &mut h).expect("it runs");
+    let scale = place.iter().fold(1.0, |m: f64, g| m.max(g.abs()));
+    assert!((f64::from(found) - value).abs() <= 1e-4 * value.abs().max(1.0), "{case}: {found}");
+    for (a, b) in g.iter().zip(&place) {
+        assert!((f64::from(*a) - b).abs() <= 1e-4 * scale, "{case}: {a} and {b}");
+    }
+    let run = contender("ours", || ours.gradient_into(black_box(&short), &mut g));
+    let hand = contender("by hand, doubles", || by_hand(black_box(&x), &mut place));
+    let long = contender("ours, doubles", || doubles.gradient_into(black_box(&x), &mut h));
+    bench.compare(SUITE, &case, n, run, vec![(hand, None), (long, None)]);
 }
 
 fn rosenbrock<S: Scalar>(x: &[S]) -> S {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use cotangent::Tape;
 use cotangent::prelude::*;
-use cotangent_ir::{Batch, Function, parse, trace};
+use cotangent_ir::{Batch, Function, Room, parse, trace};
 use cotangent_optimize::simplify;
 use cotangent_transform::gradient;
 
@@ -19,6 +19,7 @@ const SUITE: &str = "ir";
 pub fn run(bench: &mut Bench) {
     tracing(bench);
     lanes(bench);
+    functions(bench);
     matrix_vector(bench);
     optimising(bench);
     counts::run(bench);
@@ -107,6 +108,48 @@ fn lanes(bench: &mut Bench) {
         let (ours, time) = (ours / operations, time / operations);
         bench.record(SUITE, CASE, count, metric, ours, time, reference, None);
     }
+}
+
+/// One function after the other.
+fn chain<S: Scalar>(x: &[S]) -> S {
+    (x[0].sin() * x[1]).exp().ln_1p().tanh() + x[1].powf(x[0]) + x[0].atan()
+}
+
+/// The interpreter on functions, in blocks and one by one.
+fn functions(bench: &mut Bench) {
+    const CASE: &str = "functions at a batch of points";
+    if !bench.wants(CASE) {
+        return;
+    }
+    bench.working_on(CASE);
+    let f = trace("chain", 2, |x| vec![chain(x)]).expect("no branches on values");
+    let count = 10_000;
+    let points: Vec<f64> = (0..2 * count).map(|i| 0.5 + 0.4 * (i as f64 * 0.7).sin()).collect();
+    let mut results = vec![0.0; count];
+    let mut plain = || {
+        for (x, y) in points.chunks_exact(2).zip(&mut results) {
+            *y = chain(black_box(x));
+        }
+    };
+    let by_rust = bench.time(&mut plain) / count as f64;
+    let mut batch = Batch::new(&f);
+    let found = batch.run(&points, count).expect("enough numbers");
+    assert!(found.iter().zip(&results).all(|(a, b)| (a - b).abs() < 1e-14));
+    let ours = bench.time(|| batch.run(&points, count)) / count as f64;
+    let mut room = Room::default();
+    let single = || -> f64 {
+        let mut y = [0.0];
+        let mut each = |x: &[f64]| {
+            f.run_into(x, &mut y, &mut room).expect("two numbers");
+            y[0]
+        };
+        points.chunks_exact(2).take(500).map(&mut each).sum()
+    };
+    let by_point = bench.time(single) / 500.0;
+    let metric = "ns a point";
+    bench.record(SUITE, CASE, count, metric, ours, by_rust, "plain Rust, point by point", None);
+    let reference = "the interpreter, point by point";
+    bench.record(SUITE, CASE, count, metric, ours, by_point, reference, None);
 }
 
 /// A kernel over a matrix.

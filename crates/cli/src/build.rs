@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use cotangent::{Compiled, Library};
+use cotangent::{Compiled, Library, Real};
 use serde::Serialize;
 
 use crate::Failure;
@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// The least processor: x86-64, x86-64-v2, x86-64-v3, x86-64-v4; this one if not given.
     #[arg(long, value_name = "LEVEL")]
     cpu: Option<String>,
+    /// Functions of singles: `float`, `f32`.
+    #[arg(long)]
+    single: bool,
     /// What was written as one JSON object.
     #[arg(long)]
     json: bool,
@@ -66,7 +69,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let program = read(&arguments.file)?;
     let own = program.name().to_string();
     let f = Compiled::program(&program)?;
-    let mut library = Library::new(arguments.name.clone().unwrap_or_else(|| own.clone()));
+    match arguments.single {
+        true => write(arguments, &own, &f.in_singles()),
+        false => write(arguments, &own, &f),
+    }
+}
+
+fn write<T: Real>(arguments: &Arguments, own: &str, f: &Compiled<T>) -> Result<(), Failure> {
+    let mut library = Library::new(arguments.name.clone().unwrap_or_else(|| own.to_string()));
     if let Some(level) = &arguments.cpu {
         library = library.for_processor(level)?;
     }
@@ -74,17 +84,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for what in &arguments.what {
         let suffix = what.to_possible_value().map_or(String::new(), |v| v.get_name().to_string());
         let name = match what {
-            What::Value => own.clone(),
+            What::Value => own.to_string(),
             _ => format!("{own}_{suffix}"),
         };
         library = match what {
-            What::Value => library.value(&name, &f),
-            What::Grad => library.gradient(&name, &f),
-            What::Jac => library.jacobian(&name, &f),
-            What::Hess => library.hessian(&name, &f),
-            What::Fwd => library.pushforward(&name, &f),
-            What::Rev => library.pullback(&name, &f),
-            What::Hvp => library.hvp(&name, &f),
+            What::Value => library.value(&name, f),
+            What::Grad => library.gradient(&name, f),
+            What::Jac => library.jacobian(&name, f),
+            What::Hess => library.hessian(&name, f),
+            What::Fwd => library.pushforward(&name, f),
+            What::Rev => library.pullback(&name, f),
+            What::Hvp => library.hvp(&name, f),
         }?;
         functions.push(name);
     }

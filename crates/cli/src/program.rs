@@ -89,6 +89,9 @@ pub(crate) struct Run {
     /// What runs it.
     #[arg(long, value_enum, default_value_t = Engine::Interpret)]
     engine: Engine,
+    /// In singles: all numbers of the program are rounded to `f32`, and so is what is computed with them.
+    #[arg(long)]
+    single: bool,
     /// The results as one JSON object.
     #[arg(long)]
     json: bool,
@@ -273,6 +276,7 @@ fn write(f: &Function, emit: Emit, json: bool) -> Result<(), Failure> {
 
 pub(crate) fn run(arguments: &Run) -> Result<(), Failure> {
     let f = lower(&read(&arguments.file)?)?;
+    let f = if arguments.single { f.in_singles() } else { f };
     let mut inputs = BTreeMap::new();
     if let Some(path) = &arguments.input_file {
         let named = |e: &dyn std::fmt::Display| Failure::Input(format!("{}: {e}", path.display()));

@@ -248,6 +248,26 @@ fn a_program_is_shown_differentiated_and_run() {
 }
 
 #[test]
+fn a_program_is_run_in_singles() {
+    let path = file("single.ct", PRODUCT);
+    let path = path.to_str().expect("UTF-8");
+    for engine in ["interpret", "compile"] {
+        let mut arguments = vec!["run", path, "--input", "x=1", "--input", "y=0.1", "--single"];
+        arguments.extend(["--engine", engine]);
+        let out = cotangent(&arguments);
+        let found: f64 = match out.status.code() {
+            Some(0) => text(&out.stdout).trim().parse().expect("a number"),
+            // There may be no LLVM.
+            _ => continue,
+        };
+        let exact = f64::from(0.1_f32).sin();
+        assert!(found == f64::from(found as f32) && (found - exact).abs() < 1e-8, "{found}");
+    }
+    let out = cotangent(&["run", path, "--input", "x=1", "--input", "y=0.1", "--single"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+}
+
+#[test]
 fn what_is_wrong_with_a_program_is_drawn_with_its_place() {
     let bad = file("bad.ct", "fn @f(%x: f64) -> f64 {\n  %y = sinn %x\n  ret %y\n}\n");
     let out = cotangent(&["show", bad.to_str().expect("UTF-8")]);

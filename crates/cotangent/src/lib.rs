@@ -18,8 +18,8 @@
 //!   many evaluations ([`prepare_gradient`] …).
 //! - **Backends**: [`Auto`], [`Forward`], [`Reverse`], [`FiniteDifferences`], [`SecondOrder`], [`MachineCode`].
 //! - **Sparse**: [`sparse_jacobian`], [`sparse_hessian`] by [`Sparse`] backends, [`edge_pushing`].
-//! - **Machine code**: [`compile`], [`compile_at`], [`compile_arrays`] give a [`Compiled`] function;
-//!   a [`Library`] of them is linked into programs without cotangent.
+//! - **Machine code**: [`compile`], [`compile_at`], [`compile_arrays`] give a [`Compiled`] function, of
+//!   doubles or [of singles](Compiled::in_singles); a [`Library`] of them is linked into programs without cotangent.
 //! - **Analyses**: [`bounds`], [`jacobian_sparsity`], [`hessian_sparsity`], [`operations`], [`find_nan`].
 //! - **Own derivatives**: [`Rule`], [`check_rule`]; **checks**: [`check_derivatives`].
 //!

@@ -1,22 +1,46 @@
 //! Where a function is differentiated.
 
+use cotangent_ir::{Function, RunError};
+use cotangent_jit::Number;
 use cotangent_numbers::{Base, Elementary, Plain};
 
 use crate::error::{Error, check_size};
 
 /// A floating-point type that derivatives are computed in: `f64` or `f32`.
 pub trait Real:
-    Elementary<Mask = bool> + Base + std::fmt::Display + Default + Into<f64> + sealed::Sealed
+    Elementary<Mask = bool>
+    + Base
+    + Number
+    + std::fmt::Display
+    + std::fmt::Debug
+    + Default
+    + Send
+    + Sync
+    + sealed::Sealed
 {
     /// The numbers themselves as a [`Scalar`](crate::Scalar).
     #[doc(hidden)]
     fn plain(x: Self) -> Plain<Self> {
         Plain(x)
     }
+
+    /// What a program gives for these numbers, interpreted on them.
+    #[doc(hidden)]
+    fn interpreted(program: &Function, x: &[Self]) -> Result<Vec<Self>, RunError>;
 }
 
-impl Real for f64 {}
-impl Real for f32 {}
+impl Real for f64 {
+    fn interpreted(program: &Function, x: &[f64]) -> Result<Vec<f64>, RunError> {
+        program.run(x)
+    }
+}
+
+impl Real for f32 {
+    fn interpreted(program: &Function, x: &[f32]) -> Result<Vec<f32>, RunError> {
+        let x: Vec<Plain<f32>> = x.iter().copied().map(Plain).collect();
+        Ok(program.run(&x)?.into_iter().map(|y| y.0).collect())
+    }
+}
 
 mod sealed {
     pub trait Sealed {}

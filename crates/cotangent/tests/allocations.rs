@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use cotangent::Real;
 use cotangent::prelude::*;
 
 struct Counting;
@@ -218,29 +219,60 @@ fn compiled_evaluations_allocate_nothing() {
     }
     let flat = function!(|x: &[S]| -> S { x.iter().map(|x| x.sin() * *x).sum::<S>() });
     let branchy = function!(|x: &[S]| -> S { if x[0] > 0.7 { x[1] * x[0] } else { x[2].exp() } });
-    let loops = cotangent::compile_arrays(&[&[N]], |x| {
-        cotangent::ir::sum_over(0..N, |i| x[0].at(i).sin() * x[0].at(i))
+    let all = || {
+        let loops = cotangent::compile_arrays(&[&[N]], |x| {
+            cotangent::ir::sum_over(0..N, |i| x[0].at(i).sin() * x[0].at(i))
+        });
+        // What stops derivatives is not written out, so entries come by products.
+        let products = cotangent::compile_arrays(&[&[N]], |x| {
+            cotangent::ir::sum_over(0..N, |i| x[0].at(i).sin() * x[0].at(i) + x[0].at(i).stop())
+        });
+        [
+            cotangent::compile(flat, N).unwrap(),
+            cotangent::compile_at(branchy, &point(1.0)).unwrap(),
+            loops.unwrap(),
+            products.unwrap(),
+        ]
+    };
+    all().iter().for_each(compiled_evaluations);
+    all().map(cotangent::Compiled::in_singles).iter().for_each(compiled_evaluations);
+}
+
+fn compiled_evaluations<T: Real>(f: &cotangent::Compiled<T>) {
+    let n = f.sizes().0;
+    let numbers = |s: f64, to: &mut [T]| {
+        to.iter_mut().zip(0..).for_each(|(to, i)| *to = T::constant(s + 0.01 * f64::from(i)));
+    };
+    let zeros = vec![T::zero(); n];
+    let (mut x, mut v, mut g, mut h) = (zeros.clone(), zeros.clone(), zeros.clone(), zeros);
+    numbers(0.3, &mut v);
+    let mut first = vec![T::zero(); 1 + n];
+    let mut dense = cotangent::Matrix::filled(n, n, T::zero());
+    let mut sparse = [0.5, 0.9].map(|s| {
+        numbers(s, &mut x);
+        f.sparse_hessian(&x).unwrap()
     });
-    let all = [
-        cotangent::compile(flat, N).unwrap(),
-        cotangent::compile_at(branchy, &point(1.0)).unwrap(),
-        loops.unwrap(),
-    ];
-    for f in &all {
-        let (mut g, mut h, v) = ([0.0; N], [0.0; N], point(0.3));
-        let mut each = |s: f64| {
-            let x = point(s);
-            let value = f.value(&x).unwrap();
-            assert_eq!(f.gradient_into(&x, &mut g).unwrap(), value);
-            let mut y = [0.0];
-            f.pushforward_into(&x, &v, &mut y, &mut [0.0]).unwrap();
-            f.pullback_into(&x, &[1.0], &mut y, &mut h).unwrap();
-            assert_eq!(g, h);
-            f.hvp_into(&x, &v, &mut g, &mut h).unwrap();
-        };
-        // Compiles, on both ways through the branch.
-        each(0.5);
-        each(0.9);
-        allocates_nothing("compiled", each);
-    }
+    let (points, mut all) = (vec![T::one(); 7 * n], vec![T::zero(); 7 * (1 + n)]);
+    let branches = f.recordings() > 1;
+    let mut each = |s: f64| {
+        numbers(s, &mut x);
+        let value = f.value(&x).unwrap();
+        assert_eq!(f.gradient_into(&x, &mut g).unwrap(), value);
+        let mut y = [T::zero()];
+        f.pushforward_into(&x, &v, &mut y, &mut [T::zero()]).unwrap();
+        f.pullback_into(&x, &[T::one()], &mut y, &mut h).unwrap();
+        assert_eq!(g, h);
+        f.hvp_into(&x, &v, &mut g, &mut h).unwrap();
+        f.hessian_into(&x, &mut first, &mut dense).unwrap();
+        // Another way through the branches has another pattern.
+        let sparse = &mut sparse[usize::from(s > 0.7)];
+        f.sparse_hessian_into(&x, &mut first, sparse).unwrap();
+        if !branches {
+            f.gradients_many_into(&points, &mut all).unwrap();
+        }
+    };
+    // Compiles, on both ways through the branch.
+    each(0.5);
+    each(0.9);
+    allocates_nothing("compiled", each);
 }

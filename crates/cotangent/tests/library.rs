@@ -106,6 +106,24 @@ fn a_program_in_rust() {
 }
 
 #[test]
+fn functions_of_singles_take_singles() {
+    if !llvm() {
+        return;
+    }
+    let f = function().in_singles();
+    let many = compile(function!(|x: &[S]| -> S { x[0].sin() * x[12] }), 13).unwrap().in_singles();
+    let library = Library::new("model").gradient("chain", &f).unwrap();
+    let library = library.gradient("many", &many.in_recorded_order()).unwrap();
+    let (header, bindings) = (library.header(), library.bindings());
+    let chain = "chain(const float x0[37], float y0[1], float y1[37], void *workspace)";
+    assert!(header.contains(chain), "{header}");
+    // All numbers in one argument.
+    assert!(header.contains("many(const float x[13], float y[14], void *workspace)"), "{header}");
+    assert!(bindings.contains("x: &[f32; 13],"), "{bindings}");
+    assert!(!header.contains("double") && !bindings.contains("f64"), "{header}{bindings}");
+}
+
+#[test]
 #[allow(clippy::print_stdout, reason = "who runs the tests is told what was left out")]
 fn a_program_in_c() {
     if !llvm() {

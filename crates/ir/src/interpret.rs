@@ -5,6 +5,7 @@ use cotangent_numbers::{Fault, Scalar};
 use cotangent_ops::{Apply, Comparison, Elementary, Opcode};
 
 use crate::function::{Function, Value};
+use crate::functions::Compute;
 use crate::machine::unknown::{UNKNOWN, decided};
 use crate::machine::{Code, Frame, Machine};
 use crate::op::Op;
@@ -305,7 +306,7 @@ impl Function {
                 Op::Constant(bits) => S::constant(f64::from_bits(bits)),
                 Op::Rounded(bits) => S::rounded(f64::from_bits(bits)),
                 Op::Elementary(code, parameter) => {
-                    code.visit(parameter, Apply([numbers[a], numbers[b], numbers[c]]))
+                    code.visit(parameter, Compute([numbers[a], numbers[b], numbers[c]]))
                 }
                 Op::Select => S::select(masks[a], numbers[b], numbers[c]),
                 op => {

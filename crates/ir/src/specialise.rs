@@ -1,37 +1,25 @@
 //! Dimensions with names given sizes.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-
-use crate::build::Builder;
-use crate::build_arrays::Copied;
-use crate::function::{Function, Param, Value};
-use crate::library;
-use crate::op::Op;
-use crate::structure::Structure;
-use crate::types::{Dim, Type};
+use crate::function::Function;
+use crate::retype::Retype;
+use crate::types::{Dim, Element, Type};
 
 /// What names stand for.
 pub(crate) type Sizes = [(&'static str, Dim)];
 
-fn dim(dim: Dim, sizes: &Sizes) -> Dim {
-    match dim {
-        Dim::Symbol(name) => {
-            sizes.iter().find(|(symbol, _)| *symbol == name).map_or(dim, |(_, size)| *size)
+impl Retype for Sizes {
+    fn element(&self, element: Element) -> Element {
+        element
+    }
+
+    fn dim(&self, dim: Dim) -> Dim {
+        match dim {
+            Dim::Symbol(name) => {
+                self.iter().find(|(symbol, _)| *symbol == name).map_or(dim, |(_, size)| *size)
+            }
+            other => other,
         }
-        other => other,
     }
-}
-
-fn dims(all: &[Dim], sizes: &Sizes) -> Vec<Dim> {
-    all.iter().map(|d| dim(*d, sizes)).collect()
-}
-
-fn ty(ty: Type, sizes: &Sizes) -> Type {
-    if ty.is_scalar() || ty == Type::PARTS {
-        return ty;
-    }
-    Type::array(ty.element(), &dims(ty.dims(), sizes))
 }
 
 impl Function {
@@ -48,45 +36,7 @@ impl Function {
     /// ```
     #[must_use]
     pub fn specialised(&self, sizes: &[(&'static str, Dim)]) -> Function {
-        if let Some(origin) = &self.library {
-            let types: Vec<Type> = origin.types.iter().map(|t| ty(*t, sizes)).collect();
-            if let Ok(function) = library::function(self.name(), &types) {
-                return function;
-            }
-        }
-        let mut b = Builder::new(self.name());
-        let args: Vec<Value> = self
-            .params()
-            .iter()
-            .map(|p| b.add_param(Param { ty: ty(p.ty, sizes), ..p.clone() }))
-            .collect();
-        let change = |b: &mut Builder, copies: &mut Copied, value| -> Result<bool, Infallible> {
-            match (self.op(value), self.structure(value)) {
-                (Op::Fill, _) => {
-                    let scalar = copies.of(self.operand(value, 0));
-                    let filled = b.fill(scalar, ty(self.ty(value), sizes));
-                    copies.set(value, filled);
-                }
-                (_, Some(structure)) => {
-                    // What is called has names of its own, for what it was given.
-                    let mut new = structure.with_bodies(|body| Arc::new(body.specialised(sizes)));
-                    if let Structure::Tab { dims: domain, .. }
-                    | Structure::Red { dims: domain, .. }
-                    | Structure::Acc { dims: domain, .. } = &mut new
-                    {
-                        *domain = dims(domain, sizes);
-                    }
-                    let parts = b.structure(new, &copies.operands(self, value));
-                    copies.set_parts(value, parts);
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        };
-        let Ok(results) = self.write_into(&mut b, &args, change);
-        let mut new = b.finish(results);
-        new.rule = self.rule().map(|rule| Arc::new(rule.specialised(sizes)));
-        new
+        self.retyped(sizes)
     }
 
     /// What the names of dimensions stand for if the function is given arguments of these types; none if they

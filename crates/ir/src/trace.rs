@@ -11,6 +11,7 @@ use cotangent_ops::{Binary, Comparison, Lift, Mask, Opcode, Operation, Ternary, 
 
 use crate::build::{Builder, fold};
 use crate::function::{Function, Param, Value};
+use crate::functions;
 use crate::op::Op;
 use crate::trace_region::{Innermost, Place, Trace, with, with_innermost};
 use crate::types::Type;
@@ -197,12 +198,12 @@ impl Lift for Traced {
 
     #[track_caller]
     fn unary<O: Unary>(self, op: O) -> Self {
-        record(op, op.value(self.value), [self])
+        record(op, functions::unary(op, self.value), [self])
     }
 
     #[track_caller]
     fn binary<O: Binary>(self, y: Self, op: O) -> Self {
-        record(op, op.value(self.value, y.value), [self, y])
+        record(op, functions::binary(op, self.value, y.value), [self, y])
     }
 
     #[track_caller]

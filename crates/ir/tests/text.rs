@@ -183,7 +183,8 @@ fn a_trace_of_ordinary_code_runs_on_every_number() {
     .unwrap();
     f.verify().unwrap();
     assert_eq!(f.run(&[0.3, 0.4]).unwrap(), [0.5 * std::f64::consts::PI, 0.5]);
-    assert_eq!(f.run(&[3.0, 4.0]).unwrap(), [4.0_f64.atan2(3.0), 5.0]);
+    let found = f.run(&[3.0, 4.0]).unwrap();
+    assert!((found[0] - 4.0_f64.atan2(3.0)).abs() < 1e-15 && found[1] == 5.0, "{found:?}");
     let bounds = f.run(&[Interval::new(0.29, 0.31), Interval::new(0.39, 0.41)]).unwrap();
     assert!(bounds[0].contains(0.5 * std::f64::consts::PI) && bounds[1].contains(0.5));
     assert!(f.run(&[1.0]).unwrap_err().to_string().contains("takes 2 numbers, 1 were given"));
@@ -204,7 +205,9 @@ fn constants_keep_their_bounds() {
     let bounds = f.run(&[Interval::new(1.0, 1.0)]).unwrap();
     assert!(bounds[0].low() < bounds[0].high() && bounds[1].contains(std::f64::consts::E));
     assert_eq!((bounds[2].low(), bounds[2].high()), (2.5, 2.5));
-    assert_eq!(f.run(&[1.0]).unwrap(), [1.0 / 3.0, 1.0_f64.exp(), 2.5]);
+    let found = f.run(&[1.0]).unwrap();
+    assert_eq!((found[0], found[2]), (1.0 / 3.0, 2.5));
+    assert!((found[1] - 1.0_f64.exp()).abs() < 1e-15, "{found:?}");
     // Outside of every trace they are plain numbers.
     assert_eq!(((Traced::from(1.0) / 3.0) * 3.0).value(), 1.0);
 }

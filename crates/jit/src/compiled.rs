@@ -23,8 +23,9 @@ pub struct Compiled {
     pub(crate) name: String,
     pub(crate) params: Vec<Type>,
     pub(crate) results: Vec<Type>,
-    /// Where each parameter and each result begins, if they stand one behind the other; at last, how many numbers there are.
-    pub(crate) offsets: (Vec<usize>, Vec<usize>),
+    /// How parameters and results stand in memory: types are looked up in what all threads share, and a run may be short.
+    pub(crate) takes: Layout,
+    pub(crate) gives: Layout,
     pub(crate) code: Arc<Loaded>,
     pub(crate) run: unsafe extern "C" fn(*const *mut u8, *mut u8) -> u64,
     pub(crate) arena: usize,
@@ -114,10 +115,8 @@ impl Compiled {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         Ok(Compiled {
             number: COUNT.fetch_add(1, Ordering::Relaxed),
-            offsets: (
-                offsets(f.params().iter().map(|p| p.ty)),
-                offsets(f.results().iter().map(ty)),
-            ),
+            takes: Layout::new(f.params().iter().map(|p| p.ty), emitted.packed),
+            gives: Layout::new(f.results().iter().map(ty), emitted.packed),
             name: f.name().to_string(),
             params: f.params().iter().map(|p| p.ty).collect(),
             results: f.results().iter().map(ty).collect(),
@@ -173,20 +172,44 @@ impl Compiled {
 
     /// How many numbers it takes, and how many it gives.
     pub fn lens(&self) -> (usize, usize) {
-        let all = |offsets: &[usize]| offsets.last().copied().unwrap_or(0);
-        (all(&self.offsets.0), all(&self.offsets.1))
+        (self.takes.len, self.gives.len)
     }
 }
 
-/// Where values of these types begin, one behind the other, and where the last ends.
-fn offsets(types: impl Iterator<Item = Type>) -> Vec<usize> {
-    let mut offsets = vec![0];
-    let mut end = 0;
-    for ty in types {
-        end += ty.len().unwrap_or(0);
-        offsets.push(end);
+/// How parameters or results stand in memory.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) parts: Vec<Part>,
+    /// How many numbers all are.
+    pub(crate) len: usize,
+    /// How many bytes they take where they are converted.
+    pub(crate) bytes: usize,
+}
+
+/// A parameter or a result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) element: Element,
+    pub(crate) len: usize,
+    /// Where it begins in a list of all numbers.
+    pub(crate) start: usize,
+    /// Where it begins where it is converted, in bytes: on lines of its own, or behind the others if they are taken in one.
+    pub(crate) place: usize,
+}
+
+impl Layout {
+    fn new(types: impl Iterator<Item = Type>, packed: bool) -> Layout {
+        let line = if packed { 1 } else { 64 };
+        let mut layout = Layout { parts: Vec::new(), len: 0, bytes: 0 };
+        for ty in types {
+            let (element, len) = (ty.element(), ty.len().unwrap_or(0));
+            let place = layout.bytes.next_multiple_of(line);
+            layout.parts.push(Part { element, len, start: layout.len, place });
+            layout.len += len;
+            layout.bytes = place + len * element.bytes();
+        }
+        layout
     }
-    offsets
 }
 
 /// The element that all types have, if there is one.

@@ -22,7 +22,7 @@ pub struct Object {
     pub params: Vec<(String, Type)>,
     /// The types of the results.
     pub results: Vec<Type>,
-    /// Whether all parameters, which are doubles, come in one array, and so do the results.
+    /// Whether all parameters come in one array, and so do the results; all are doubles then, or singles.
     pub packed: bool,
     /// Bytes of memory that a run needs, to be aligned to 64. What it holds before and after means nothing.
     pub workspace: usize,

@@ -1,7 +1,8 @@
 //! Running a program: its arguments, its memory, its results.
 
-use cotangent_ir::{Element, RunError, Type};
+use cotangent_ir::{Element, RunError};
 
+use crate::compiled::Part;
 use crate::emit::Failure;
 use crate::{Compiled, runtime};
 
@@ -228,11 +229,9 @@ impl Compiled {
         if self.packed {
             workspace.pointers.extend([Pointer(x.cast()), Pointer(results.cast())]);
         } else {
-            let (takes, gives) = &self.offsets;
-            let at = |start: *mut T, k: &usize| Pointer(start.wrapping_add(*k).cast());
-            // The last is where all end.
-            workspace.pointers.extend(takes[..takes.len() - 1].iter().map(|k| at(x, k)));
-            workspace.pointers.extend(gives[..gives.len() - 1].iter().map(|k| at(results, k)));
+            let at = |list: *mut T, part: &Part| Pointer(list.wrapping_add(part.start).cast());
+            workspace.pointers.extend(self.takes.parts.iter().map(|part| at(x, part)));
+            workspace.pointers.extend(self.gives.parts.iter().map(|part| at(results, part)));
         }
         Ok(self.go(workspace))
     }
@@ -284,33 +283,31 @@ impl Compiled {
             function: format!("@{}", self.name),
             what: format!("{what} is cut in two; give it whole"),
         };
-        let other = |ty: &Type| ty.element() != T::ELEMENT;
-        if self.params.iter().any(other) {
-            let bytes = self.rooms(&self.params).1;
-            workspace.inputs.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        let other = |part: &Part| part.element != T::ELEMENT;
+        if self.takes.parts.iter().any(other) {
+            workspace.inputs.resize(self.takes.bytes.div_ceil(64).max(1), Line([0; 64]));
         }
-        if self.results.iter().any(other) {
-            let bytes = self.rooms(&self.results).1;
-            workspace.outputs.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        if self.gives.parts.iter().any(other) {
+            workspace.outputs.resize(self.gives.bytes.div_ceil(64).max(1), Line([0; 64]));
         }
         // Taken once: what is written through other references makes pointers of before void.
         let rooms = workspace.inputs.as_mut_ptr().cast::<u8>();
         let mut lists = x.iter();
         let mut rest: &[T] = &[];
-        for (ty, place) in self.params.iter().zip(self.rooms(&self.params).0) {
-            let len = ty.len().unwrap_or(0);
+        for part in &self.takes.parts {
+            let Part { element, len, place, .. } = *part;
             if rest.is_empty() && len > 0 {
                 rest = lists.find(|list| !list.is_empty()).copied().unwrap_or_default();
             }
             let (own, after) = rest.split_at_checked(len).ok_or_else(|| cut("an argument"))?;
-            workspace.pointers.push(Pointer(match other(ty) {
+            workspace.pointers.push(Pointer(match other(part) {
                 false => own.as_ptr().cast_mut().cast(),
                 true => {
-                    let bytes = len * ty.element().bytes();
+                    let bytes = len * element.bytes();
                     // SAFETY: the rooms are as large as those of all arguments, each begins at its place, and nobody else
                     // looks at it now.
                     let to = unsafe { std::slice::from_raw_parts_mut(rooms.add(place), bytes) };
-                    self.convert(own.iter(), ty.element(), to)?;
+                    self.convert(own.iter(), element, to)?;
                     to.as_mut_ptr()
                 }
             }));
@@ -320,17 +317,17 @@ impl Compiled {
         let mut lists = results.iter_mut();
         let mut rest: &mut [T] = &mut [];
         let mut later: Vec<(Element, usize, &mut [T])> = Vec::new();
-        for (ty, place) in self.results.iter().zip(self.rooms(&self.results).0) {
-            let len = ty.len().unwrap_or(0);
+        for part in &self.gives.parts {
+            let Part { element, len, place, .. } = *part;
             if rest.is_empty() && len > 0 {
                 rest =
                     lists.find(|list| !list.is_empty()).map(|list| &mut **list).unwrap_or_default();
             }
             let (own, after) = rest.split_at_mut_checked(len).ok_or_else(|| cut("a result"))?;
-            workspace.pointers.push(Pointer(match other(ty) {
+            workspace.pointers.push(Pointer(match other(part) {
                 false => own.as_mut_ptr().cast(),
                 true => {
-                    later.push((ty.element(), place, own));
+                    later.push((element, place, own));
                     rooms.wrapping_add(place)
                 }
             }));
@@ -393,31 +390,17 @@ impl Compiled {
         results: &mut [&mut [T]],
         workspace: &mut Workspace,
     ) -> Result<u64, RunError> {
-        let (takes, gives) = (self.rooms(&self.params).1, self.rooms(&self.results).1);
-        workspace.inputs.resize(takes.div_ceil(64).max(1), Line([0; 64]));
-        workspace.outputs.resize(gives.div_ceil(64).max(1), Line([0; 64]));
+        let element = self.element.unwrap_or(Element::F64);
+        workspace.inputs.resize(self.takes.bytes.div_ceil(64).max(1), Line([0; 64]));
+        workspace.outputs.resize(self.gives.bytes.div_ceil(64).max(1), Line([0; 64]));
         let (from, to) = (bytes_mut(&mut workspace.inputs), bytes_mut(&mut workspace.outputs));
-        self.convert(x.iter().flat_map(|x| x.iter()), Element::F64, from)?;
+        self.convert(x.iter().flat_map(|x| x.iter()), element, from)?;
         workspace.pointers.extend([Pointer(from.as_mut_ptr()), Pointer(to.as_mut_ptr())]);
         let status = self.go(workspace);
         let places = results.iter_mut().flat_map(|y| y.iter_mut());
-        let found = bytes_mut(&mut workspace.outputs).chunks_exact(Element::F64.bytes());
-        found.zip(places).for_each(|(from, to)| *to = T::nearest(number(from, Element::F64)));
+        let found = bytes_mut(&mut workspace.outputs).chunks_exact(element.bytes());
+        found.zip(places).for_each(|(from, to)| *to = T::nearest(number(from, element)));
         Ok(status)
-    }
-
-    /// Where things of some types stand in memory, in bytes, and how many bytes they take: each on lines of its own, or one
-    /// behind the other if they are taken in one.
-    fn rooms<'t>(&self, types: &'t [Type]) -> (impl Iterator<Item = usize> + Clone + 't, usize) {
-        let line = if self.packed { 1 } else { 64 };
-        let bytes = |ty: &Type| ty.len().unwrap_or(0) * ty.element().bytes();
-        let places = types.iter().scan(0, move |end: &mut usize, ty| {
-            let at = end.next_multiple_of(line);
-            *end = at + bytes(ty);
-            Some(at)
-        });
-        let whole = types.iter().fold(0, |end: usize, ty| end.next_multiple_of(line) + bytes(ty));
-        (places, whole)
     }
 
     fn failure(&self, status: u64) -> Option<&Failure> {

@@ -1,6 +1,6 @@
 //! Lists of doubles and of singles are handed to machine code as they are, or converted where they do not fit.
 
-use cotangent_ir::{Function, RunError, parse, trace, trace_arrays};
+use cotangent_ir::{Function, RunError, trace, trace_arrays};
 use cotangent_jit::{Compiled, Llvm, Number, Options};
 
 const N: usize = 101;
@@ -12,7 +12,7 @@ fn doubles() -> Function {
 
 /// The same of singles.
 fn singles() -> Function {
-    parse(&doubles().to_string().replace("f64", "f32")).unwrap()
+    doubles().in_singles()
 }
 
 /// Machine code, unless there is no LLVM; says so then.
@@ -93,19 +93,32 @@ fn numbers_that_are_taken_in_one_list_may_come_in_several() {
         std::iter::once(x[0] - x[39]).chain(products).collect()
     })
     .unwrap();
-    let Some(compiled) = compiled(&f) else { return };
+    // All numbers are few, so that singles hold them.
     let x: Vec<f64> = (0..40).map(|i| f64::from(i) * 0.5 - 3.0).collect();
     let expected = f.run(&x).unwrap();
+    in_several_lists::<f64>(&f, &x, &expected);
+    in_several_lists::<f32>(&f, &x, &expected);
+    in_several_lists::<f64>(&f.in_singles(), &x, &expected);
+    in_several_lists::<f32>(&f.in_singles(), &x, &expected);
+}
+
+fn in_several_lists<T: Number + PartialEq + std::fmt::Debug>(
+    f: &Function,
+    x: &[f64],
+    expected: &[f64],
+) {
+    let Some(compiled) = compiled(f) else { return };
+    let [x, expected] = [x, expected].map(|x| x.iter().map(|x| T::nearest(*x)).collect::<Vec<T>>());
     let mut workspace = compiled.workspace();
     for cut in [0, 1, 17, 40] {
         let (a, b) = x.split_at(cut);
-        let mut y = vec![-9.0; 40];
+        let mut y = vec![T::nearest(-9.0); 40];
         let (first, rest) = y.split_at_mut(1);
         compiled.run_slices(&[a, b], &mut [first, rest], &mut workspace).unwrap();
         assert_eq!(y, expected, "{cut}");
-        y.fill(-9.0);
+        y.fill(T::nearest(-9.0));
         compiled.run_slices(&[a, b], &mut [&mut y], &mut workspace).unwrap();
         assert_eq!(y, expected, "{cut}");
     }
-    assert!(compiled.run_slices(&[&x[1..]], &mut [&mut [0.0; 40]], &mut workspace).is_err());
+    assert!(compiled.run_slices(&[&x[1..]], &mut [&mut x.clone()], &mut workspace).is_err());
 }

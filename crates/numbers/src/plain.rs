@@ -82,6 +82,40 @@ impl<T: Elementary<Mask = bool>> Lift for Plain<T> {
     fn all_finite(self) -> bool {
         self.0.all_finite()
     }
+
+    #[inline]
+    fn doubles(x: &[Self]) -> Option<&[f64]> {
+        T::as_f64s(inner(x))
+    }
+
+    #[inline]
+    fn doubles_mut(x: &mut [Self]) -> Option<&mut [f64]> {
+        T::as_f64s_mut(inner_mut(x))
+    }
+
+    #[inline]
+    fn singles(x: &[Self]) -> Option<&[f32]> {
+        T::as_f32s(inner(x))
+    }
+
+    #[inline]
+    fn singles_mut(x: &mut [Self]) -> Option<&mut [f32]> {
+        T::as_f32s_mut(inner_mut(x))
+    }
+}
+
+/// What the numbers hold.
+#[inline]
+fn inner<T>(x: &[Plain<T>]) -> &[T] {
+    // SAFETY: a `Plain` is laid out as what it holds.
+    unsafe { std::slice::from_raw_parts(x.as_ptr().cast::<T>(), x.len()) }
+}
+
+/// What the numbers hold.
+#[inline]
+fn inner_mut<T>(x: &mut [Plain<T>]) -> &mut [T] {
+    // SAFETY: a `Plain` is laid out as what it holds, and nobody else has the slice meanwhile.
+    unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast::<T>(), x.len()) }
 }
 
 number!([T: Elementary<Mask = bool>] Plain<T>);

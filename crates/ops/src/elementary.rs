@@ -184,6 +184,18 @@ macro_rules! declare {
             fn as_f64s_mut(_: &mut [Self]) -> Option<&mut [f64]> {
                 None
             }
+
+            /// The slice itself if the numbers are plain `f32`.
+            #[inline]
+            fn as_f32s(_: &[Self]) -> Option<&[f32]> {
+                None
+            }
+
+            /// The slice itself if the numbers are plain `f32`.
+            #[inline]
+            fn as_f32s_mut(_: &mut [Self]) -> Option<&mut [f32]> {
+                None
+            }
         }
 
         impl<L: Lift> Elementary for L {
@@ -298,6 +310,26 @@ macro_rules! declare {
             fn array<P: Primitive>(primitive: &P, x: &[Self], y: &mut [Self]) {
                 <L as Lift>::array(primitive, x, y);
             }
+
+            #[inline]
+            fn as_f64s(x: &[Self]) -> Option<&[f64]> {
+                L::doubles(x)
+            }
+
+            #[inline]
+            fn as_f64s_mut(x: &mut [Self]) -> Option<&mut [f64]> {
+                L::doubles_mut(x)
+            }
+
+            #[inline]
+            fn as_f32s(x: &[Self]) -> Option<&[f32]> {
+                L::singles(x)
+            }
+
+            #[inline]
+            fn as_f32s_mut(x: &mut [Self]) -> Option<&mut [f32]> {
+                L::singles_mut(x)
+            }
         }
 
         declare!(@float f64 (
@@ -322,6 +354,16 @@ macro_rules! declare {
         declare!(@float f32 (
             $($ukind $uname ($($n: $N)?) [$ux] ($uvalue))*
         ) ($($bkind $bname [$bx, $by] ($bvalue))*) ($($tname [$tx, $ty, $tz] ($tvalue))*) {
+            #[inline]
+            fn as_f32s(x: &[f32]) -> Option<&[f32]> {
+                Some(x)
+            }
+
+            #[inline]
+            fn as_f32s_mut(x: &mut [f32]) -> Option<&mut [f32]> {
+                Some(x)
+            }
+
             #[inline]
             fn precision() -> Precision {
                 Precision::SINGLE

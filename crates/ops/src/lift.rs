@@ -193,4 +193,28 @@ pub trait Lift: Arithmetic {
     fn array<P: Primitive>(primitive: &P, x: &[Self], y: &mut [Self]) {
         primitive.value(x, y);
     }
+
+    /// The slice itself if the numbers are nothing but `f64`.
+    #[inline]
+    fn doubles(_: &[Self]) -> Option<&[f64]> {
+        None
+    }
+
+    /// The slice itself if the numbers are nothing but `f64`.
+    #[inline]
+    fn doubles_mut(_: &mut [Self]) -> Option<&mut [f64]> {
+        None
+    }
+
+    /// The slice itself if the numbers are nothing but `f32`.
+    #[inline]
+    fn singles(_: &[Self]) -> Option<&[f32]> {
+        None
+    }
+
+    /// The slice itself if the numbers are nothing but `f32`.
+    #[inline]
+    fn singles_mut(_: &mut [Self]) -> Option<&mut [f32]> {
+        None
+    }
 }

@@ -333,7 +333,12 @@ impl Plan {
 
     /// Room for a decompression by substitution.
     pub fn scratch<T: Entry>(&self) -> Vec<T> {
-        vec![T::default(); if self.steps.is_empty() { 0 } else { self.nrows + self.ncols }]
+        vec![T::default(); self.scratch_len()]
+    }
+
+    /// How many numbers [`finish`](Plan::finish) needs, all zero, in memory of the caller's own.
+    pub fn scratch_len(&self) -> usize {
+        if self.steps.is_empty() { 0 } else { self.nrows + self.ncols }
     }
 
     /// The products of a matrix that has these values, for tests and for values that are there already.

@@ -18,12 +18,11 @@ fn arguments(object: &Object) -> Vec<Argument> {
     if object.packed {
         let x = object.params.iter().map(|(_, ty)| len(*ty)).sum();
         let y = object.results.iter().map(|ty| len(*ty)).sum();
-        let argument = |name: &str, len, out| Argument {
-            name: name.to_string(),
-            element: Element::F64,
-            len,
-            out,
-        };
+        // They are all of one kind.
+        let mut types = object.params.iter().map(|(_, ty)| ty).chain(&object.results);
+        let element = types.next().map_or(Element::F64, |ty| ty.element());
+        let argument =
+            |name: &str, len, out| Argument { name: name.to_string(), element, len, out };
         return vec![argument("x", x, false), argument("y", y, true)];
     }
     let inputs = object.params.iter().enumerate().map(|(k, (_, ty))| Argument {

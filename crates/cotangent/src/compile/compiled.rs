@@ -9,14 +9,16 @@ use super::Again;
 use super::recording::{By, Engine, Kind, Recording, Recordings};
 use super::sparse::Which;
 use crate::error::check_size;
-use crate::{Error, Matrix};
+use crate::{Error, Matrix, Real};
 
 /// A function as machine code, with its derivatives. Many threads may use it.
-pub struct Compiled {
+///
+/// It takes and gives doubles, and computes in them; [`in_singles`](Compiled::in_singles) makes it one of singles.
+pub struct Compiled<T: Real = f64> {
     pub(super) inputs: usize,
     pub(super) outputs: usize,
     /// One for each way through the branches.
-    pub(super) recordings: Recordings,
+    pub(super) recordings: Recordings<T>,
     again: Option<Again>,
 }
 
@@ -44,6 +46,32 @@ impl Compiled {
         }
     }
 
+    /// The function in singles: it takes and gives `f32`, and vectors have twice as many lanes. Derivatives are taken and simplified in
+    /// doubles; then all numbers of the programs, constants included, are rounded once. What has been compiled is compiled anew.
+    ///
+    /// ```
+    /// use cotangent::prelude::*;
+    /// use cotangent::{Compiled, compile};
+    ///
+    /// let f = function!(|x: &[S]| -> S { x.iter().map(|x| x.exp()).sum::<S>().ln() });
+    /// let f: Compiled<f32> = compile(f, 4)?.in_singles();
+    /// let x = [0.1_f32, 0.2, 0.3, 0.4];
+    /// let mut g = [0.0_f32; 4];
+    /// let value: f32 = f.gradient_into(&x, &mut g)?;
+    /// assert!((value - 1.642_535).abs() < 1e-5);
+    /// assert!((g.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+    /// # Ok::<(), cotangent::Error>(())
+    /// ```
+    ///
+    /// Where a branch turns within the rounding of singles ([`compile_at`](crate::compile_at)), doubles decide.
+    #[must_use]
+    pub fn in_singles(self) -> Compiled<f32> {
+        let Compiled { inputs, outputs, recordings, again } = self;
+        Compiled { inputs, outputs, recordings: recordings.of(), again }
+    }
+}
+
+impl<T: Real> Compiled<T> {
     /// The function with its operations in the order in which they were recorded. Without this, plain code that repeats itself becomes
     /// kernels, whose sums machine code adds up in lanes: faster, always in the same order, but not in that of the code.
     ///
@@ -58,7 +86,7 @@ impl Compiled {
     /// # Ok::<(), cotangent::Error>(())
     /// ```
     #[must_use]
-    pub fn in_recorded_order(self) -> Compiled {
+    pub fn in_recorded_order(self) -> Self {
         Compiled { recordings: self.recordings.in_recorded_order(), ..self }
     }
 
@@ -89,26 +117,24 @@ impl Compiled {
     }
 
     /// Runs what computes something; the point comes first in `x`.
-    pub(super) fn run(
-        &self,
-        kind: Kind,
-        x: &[&[f64]],
-        out: &mut [&mut [f64]],
-    ) -> Result<(), Error> {
+    pub(super) fn run(&self, kind: Kind, x: &[&[T]], out: &mut [&mut [T]]) -> Result<(), Error> {
         match &self.again {
-            Some(again) => self.recordings.run(kind, x, out, Some(&|| again(&x[0][..self.inputs]))),
+            Some(again) => {
+                let anew = || again(&doubles(&x[0][..self.inputs]));
+                self.recordings.run(kind, x, out, Some(&anew))
+            }
             None => self.recordings.run(kind, x, out, None),
         }
     }
 
     /// Tries something on the recording that goes the way of a point.
-    pub(super) fn on<T>(
+    pub(super) fn on<R>(
         &self,
-        x: &[f64],
-        attempt: impl FnMut(&Recording, By) -> Result<Option<T>, Error>,
-    ) -> Result<T, Error> {
+        x: &[T],
+        attempt: impl FnMut(&Recording<T>, By) -> Result<Option<R>, Error>,
+    ) -> Result<R, Error> {
         match &self.again {
-            Some(again) => self.recordings.on(Some(&|| again(x)), attempt),
+            Some(again) => self.recordings.on(Some(&|| again(&doubles(x))), attempt),
             None => self.recordings.on(None, attempt),
         }
     }
@@ -118,7 +144,7 @@ impl Compiled {
         self.recordings.first.in_arrays(kind)
     }
 
-    pub(super) fn check(&self, x: &[f64]) -> Result<(), Error> {
+    pub(super) fn check(&self, x: &[T]) -> Result<(), Error> {
         check_size(
             "x",
             self.inputs,
@@ -140,8 +166,8 @@ impl Compiled {
     ///
     /// # Errors
     /// Another number of inputs, and what the program raises.
-    pub fn values(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
-        let mut out = vec![0.0; self.outputs];
+    pub fn values(&self, x: &[T]) -> Result<Vec<T>, Error> {
+        let mut out = vec![T::zero(); self.outputs];
         self.values_into(x, &mut out)?;
         Ok(out)
     }
@@ -150,7 +176,7 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`values`](Compiled::values); another number of places than outputs.
-    pub fn values_into(&self, x: &[f64], values: &mut [f64]) -> Result<(), Error> {
+    pub fn values_into(&self, x: &[T], values: &mut [T]) -> Result<(), Error> {
         self.check(x)?;
         places("the values", self.outputs, values)?;
         self.run(Kind::Value, &[x], &mut [values])
@@ -160,9 +186,9 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`values`](Compiled::values); several outputs.
-    pub fn value(&self, x: &[f64]) -> Result<f64, Error> {
+    pub fn value(&self, x: &[T]) -> Result<T, Error> {
         self.one_output()?;
-        let mut value = [0.0];
+        let mut value = [T::zero()];
         self.values_into(x, &mut value)?;
         Ok(value[0])
     }
@@ -171,7 +197,7 @@ impl Compiled {
     ///
     /// # Errors
     /// Another number of inputs, several outputs, and what the program raises.
-    pub fn gradient(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+    pub fn gradient(&self, x: &[T]) -> Result<Vec<T>, Error> {
         Ok(self.value_and_gradient(x)?.1)
     }
 
@@ -179,8 +205,8 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`gradient`](Compiled::gradient).
-    pub fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Error> {
-        let mut gradient = vec![0.0; self.inputs];
+    pub fn value_and_gradient(&self, x: &[T]) -> Result<(T, Vec<T>), Error> {
+        let mut gradient = vec![T::zero(); self.inputs];
         let value = self.gradient_into(x, &mut gradient)?;
         Ok((value, gradient))
     }
@@ -189,11 +215,11 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`gradient`](Compiled::gradient); another number of places than inputs.
-    pub fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Error> {
+    pub fn gradient_into(&self, x: &[T], gradient: &mut [T]) -> Result<T, Error> {
         self.one_output()?;
         self.check(x)?;
         places("the gradient", self.inputs, gradient)?;
-        let mut value = [0.0];
+        let mut value = [T::zero()];
         self.run(Kind::Gradient, &[x], &mut [&mut value, gradient])?;
         Ok(value[0])
     }
@@ -202,9 +228,9 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`values`](Compiled::values).
-    pub fn jacobian(&self, x: &[f64]) -> Result<Matrix, Error> {
-        let mut matrix = Matrix::try_filled(self.outputs, self.inputs, 0.0)?;
-        self.jacobian_into(x, &mut vec![0.0; self.outputs], &mut matrix)?;
+    pub fn jacobian(&self, x: &[T]) -> Result<Matrix<T>, Error> {
+        let mut matrix = Matrix::try_filled(self.outputs, self.inputs, T::zero())?;
+        self.jacobian_into(x, &mut vec![T::zero(); self.outputs], &mut matrix)?;
         Ok(matrix)
     }
 
@@ -214,9 +240,9 @@ impl Compiled {
     /// As [`values_into`](Compiled::values_into); a matrix of another size.
     pub fn jacobian_into(
         &self,
-        x: &[f64],
-        values: &mut [f64],
-        matrix: &mut Matrix,
+        x: &[T],
+        values: &mut [T],
+        matrix: &mut Matrix<T>,
     ) -> Result<(), Error> {
         self.check(x)?;
         places("the values", self.outputs, values)?;
@@ -228,9 +254,9 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`gradient`](Compiled::gradient).
-    pub fn hessian(&self, x: &[f64]) -> Result<Matrix, Error> {
-        let mut matrix = Matrix::try_filled(self.inputs, self.inputs, 0.0)?;
-        self.hessian_into(x, &mut vec![0.0; 1 + self.inputs], &mut matrix)?;
+    pub fn hessian(&self, x: &[T]) -> Result<Matrix<T>, Error> {
+        let mut matrix = Matrix::try_filled(self.inputs, self.inputs, T::zero())?;
+        self.hessian_into(x, &mut vec![T::zero(); 1 + self.inputs], &mut matrix)?;
         Ok(matrix)
     }
 
@@ -240,9 +266,9 @@ impl Compiled {
     /// As [`gradient`](Compiled::gradient); another number of places than 1 + inputs; a matrix of another size.
     pub fn hessian_into(
         &self,
-        x: &[f64],
-        value_and_gradient: &mut [f64],
-        matrix: &mut Matrix,
+        x: &[T],
+        value_and_gradient: &mut [T],
+        matrix: &mut Matrix<T>,
     ) -> Result<(), Error> {
         self.one_output()?;
         self.check(x)?;
@@ -255,8 +281,9 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`values`](Compiled::values); a vector of another length.
-    pub fn pushforward(&self, x: &[f64], v: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let (mut values, mut image) = (vec![0.0; self.outputs], vec![0.0; self.outputs]);
+    pub fn pushforward(&self, x: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
+        let (mut values, mut image) =
+            (vec![T::zero(); self.outputs], vec![T::zero(); self.outputs]);
         self.pushforward_into(x, v, &mut values, &mut image)?;
         Ok((values, image))
     }
@@ -267,10 +294,10 @@ impl Compiled {
     /// As [`pushforward`](Compiled::pushforward); another number of places than outputs.
     pub fn pushforward_into(
         &self,
-        x: &[f64],
-        v: &[f64],
-        values: &mut [f64],
-        image: &mut [f64],
+        x: &[T],
+        v: &[T],
+        values: &mut [T],
+        image: &mut [T],
     ) -> Result<(), Error> {
         self.check(x)?;
         vector(self.inputs, v)?;
@@ -283,8 +310,8 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`values`](Compiled::values); a vector of another length.
-    pub fn pullback(&self, x: &[f64], w: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let (mut values, mut image) = (vec![0.0; self.outputs], vec![0.0; self.inputs]);
+    pub fn pullback(&self, x: &[T], w: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
+        let (mut values, mut image) = (vec![T::zero(); self.outputs], vec![T::zero(); self.inputs]);
         self.pullback_into(x, w, &mut values, &mut image)?;
         Ok((values, image))
     }
@@ -295,10 +322,10 @@ impl Compiled {
     /// As [`pullback`](Compiled::pullback); another number of places than outputs and inputs.
     pub fn pullback_into(
         &self,
-        x: &[f64],
-        w: &[f64],
-        values: &mut [f64],
-        image: &mut [f64],
+        x: &[T],
+        w: &[T],
+        values: &mut [T],
+        image: &mut [T],
     ) -> Result<(), Error> {
         self.check(x)?;
         vector(self.outputs, w)?;
@@ -311,8 +338,9 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`gradient`](Compiled::gradient); a vector of another length.
-    pub fn hvp(&self, x: &[f64], v: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let (mut gradient, mut product) = (vec![0.0; self.inputs], vec![0.0; self.inputs]);
+    pub fn hvp(&self, x: &[T], v: &[T]) -> Result<(Vec<T>, Vec<T>), Error> {
+        let (mut gradient, mut product) =
+            (vec![T::zero(); self.inputs], vec![T::zero(); self.inputs]);
         self.hvp_into(x, v, &mut gradient, &mut product)?;
         Ok((gradient, product))
     }
@@ -323,38 +351,43 @@ impl Compiled {
     /// As [`hvp`](Compiled::hvp); another number of places than inputs.
     pub fn hvp_into(
         &self,
-        x: &[f64],
-        v: &[f64],
-        gradient: &mut [f64],
-        product: &mut [f64],
-    ) -> Result<(f64, f64), Error> {
+        x: &[T],
+        v: &[T],
+        gradient: &mut [T],
+        product: &mut [T],
+    ) -> Result<(T, T), Error> {
         self.one_output()?;
         self.check(x)?;
         vector(self.inputs, v)?;
         places("the gradient", self.inputs, gradient)?;
         places("the product", self.inputs, product)?;
-        let (mut value, mut slope) = ([0.0], [0.0]);
-        let out: &mut [&mut [f64]] = &mut [&mut value, gradient, &mut slope, product];
+        let (mut value, mut slope) = ([T::zero()], [T::zero()]);
+        let out: &mut [&mut [T]] = &mut [&mut value, gradient, &mut slope, product];
         self.run(Kind::Hvp, &[x, v], out)?;
         Ok((value[0], slope[0]))
     }
 }
 
-fn places(what: &'static str, expected: usize, given: &[f64]) -> Result<(), Error> {
+/// The point at which a function is recorded anew.
+fn doubles<T: Real>(x: &[T]) -> Vec<f64> {
+    x.iter().map(|x| (*x).into()).collect()
+}
+
+fn places<T>(what: &'static str, expected: usize, given: &[T]) -> Result<(), Error> {
     check_size(what, expected, given.len(), "give a place for each number")
 }
 
-fn size_of(matrix: &Matrix, rows: usize, columns: usize) -> Result<(), Error> {
+fn size_of<T: Real>(matrix: &Matrix<T>, rows: usize, columns: usize) -> Result<(), Error> {
     let remedy = "give a matrix with a row for each output and a column for each input";
     check_size("the rows of the matrix", rows, matrix.nrows(), remedy)?;
     check_size("the columns of the matrix", columns, matrix.ncols(), remedy)
 }
 
-fn vector(expected: usize, given: &[f64]) -> Result<(), Error> {
+fn vector<T>(expected: usize, given: &[T]) -> Result<(), Error> {
     check_size("the vector", expected, given.len(), "give one number for each")
 }
 
-impl fmt::Debug for Compiled {
+impl<T: Real> fmt::Debug for Compiled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Compiled")
             .field("inputs", &self.inputs)

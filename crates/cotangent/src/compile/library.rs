@@ -8,9 +8,9 @@ use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember};
 use cotangent_ir as ir;
 use cotangent_jit::{Cpu, Object, Options};
 
-use super::recording::Kind;
+use super::recording::{Kind, in_numbers};
 use super::{Compiled, bindings};
-use crate::Error;
+use crate::{Error, Real};
 
 /// Functions that are compiled now and linked into another program.
 ///
@@ -60,7 +60,7 @@ impl Library {
     ///
     /// # Errors
     /// No LLVM, a name that is taken or that C does not take, and what machine code without cotangent is not made for.
-    pub fn value(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn value<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         self.with(name, f, Kind::Value)
     }
 
@@ -68,7 +68,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`value`](Library::value); several outputs.
-    pub fn gradient(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn gradient<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         f.one_output()?;
         self.with(name, f, Kind::Gradient)
     }
@@ -77,7 +77,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`value`](Library::value).
-    pub fn jacobian(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn jacobian<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         self.with(name, f, Kind::Jacobian)
     }
 
@@ -85,7 +85,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`gradient`](Library::gradient).
-    pub fn hessian(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn hessian<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         f.one_output()?;
         self.with(name, f, Kind::Hessian)
     }
@@ -94,7 +94,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`value`](Library::value).
-    pub fn pushforward(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn pushforward<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         self.with(name, f, Kind::Pushforward)
     }
 
@@ -102,7 +102,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`value`](Library::value).
-    pub fn pullback(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn pullback<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         self.with(name, f, Kind::Pullback)
     }
 
@@ -110,14 +110,13 @@ impl Library {
     ///
     /// # Errors
     /// As [`gradient`](Library::gradient).
-    pub fn hvp(self, name: &str, f: &Compiled) -> Result<Library, Error> {
+    pub fn hvp<T: Real>(self, name: &str, f: &Compiled<T>) -> Result<Library, Error> {
         f.one_output()?;
         self.with(name, f, Kind::Hvp)
     }
 
-    fn with(self, name: &str, f: &Compiled, kind: Kind) -> Result<Library, Error> {
-        let program = f.in_arrays(kind)?;
-        self.program(name, &program)
+    fn with<T: Real>(self, name: &str, f: &Compiled<T>, kind: Kind) -> Result<Library, Error> {
+        self.program(name, &in_numbers::<T>(f.in_arrays(kind)?))
     }
 
     /// Adds a program of `cotangent-ir` as it is, whose dimensions are all known.

@@ -1,5 +1,6 @@
 //! A recorded function, the programs that are derived from it, and what runs them.
 
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use cotangent_ir as ir;
@@ -11,8 +12,8 @@ use rustc_hash::FxHashSet;
 
 use super::BLOCK;
 use super::sparse::SparseEngine;
-use crate::Error;
 use crate::error::check_size;
+use crate::{Error, Real};
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +34,12 @@ pub(crate) enum Kind {
 const KINDS: usize = 10;
 
 /// The ways through the branches of a function that have been recorded.
-pub(crate) struct Recordings {
+pub(crate) struct Recordings<T: Real> {
     /// How many parameters move, from the first on; the others are constants.
     moving: usize,
     /// The first, for which nothing is locked: most functions have no other.
-    pub(crate) first: Recording,
-    more: RwLock<Vec<Arc<Recording>>>,
+    pub(crate) first: Recording<T>,
+    more: RwLock<Vec<Arc<Recording<T>>>>,
 }
 
 /// Records a function anew, where none of the recordings goes.
@@ -49,18 +50,25 @@ pub(crate) type Anew<'a> = &'a dyn Fn() -> Result<ir::Function, Error>;
 pub(crate) enum By {
     /// Its machine code, if it goes this way there.
     Engine,
-    /// The interpreter, which decides.
+    /// The interpreter on doubles, as it was recorded, which decides.
     Interpreter,
 }
 
-impl Recordings {
-    pub(crate) fn new(program: &ir::Function, moving: usize) -> Recordings {
+impl<T: Real> Recordings<T> {
+    pub(crate) fn new(program: &ir::Function, moving: usize) -> Self {
         let first = Recording::new(program, moving, true);
         Recordings { moving, first, more: RwLock::default() }
     }
 
+    /// The same computed in other numbers; what is compiled is compiled anew.
+    pub(super) fn of<U: Real>(self) -> Recordings<U> {
+        let Recording { program, flat, moving, rolls, .. } = self.first;
+        let first = Recording::of(program, flat, moving, rolls);
+        Recordings { moving: self.moving, first, more: RwLock::default() }
+    }
+
     /// The same with operations as they were recorded.
-    pub(super) fn in_recorded_order(self) -> Recordings {
+    pub(super) fn in_recorded_order(self) -> Self {
         let program = self.first.flat.as_ref().unwrap_or(&self.first.program);
         let first = Recording::new(program, self.moving, false);
         Recordings { first, more: RwLock::default(), ..self }
@@ -72,11 +80,11 @@ impl Recordings {
 
     /// Tries something on the way through the branches that goes there. `attempt` gives nothing where a recording goes another
     /// way.
-    pub(crate) fn on<T>(
+    pub(crate) fn on<R>(
         &self,
         anew: Option<Anew<'_>>,
-        mut attempt: impl FnMut(&Recording, By) -> Result<Option<T>, Error>,
-    ) -> Result<T, Error> {
+        mut attempt: impl FnMut(&Recording<T>, By) -> Result<Option<R>, Error>,
+    ) -> Result<R, Error> {
         if let Some(found) = attempt(&self.first, By::Engine)? {
             return Ok(found);
         }
@@ -114,22 +122,22 @@ impl Recordings {
     pub(crate) fn run(
         &self,
         kind: Kind,
-        x: &[&[f64]],
-        out: &mut [&mut [f64]],
+        x: &[&[T]],
+        out: &mut [&mut [T]],
         anew: Option<Anew<'_>>,
     ) -> Result<(), Error> {
         self.on(anew, |recording, by| {
             let ran = match by {
                 By::Engine => recording.engine(kind)?.run(x, out)?,
-                By::Interpreter => interpret(&recording.decided(kind)?, x, out)?,
+                By::Interpreter => in_doubles(&recording.decided(kind)?, x, out)?,
             };
             Ok(ran.then_some(()))
         })
     }
 }
 
-/// One way through the branches of a function.
-pub(crate) struct Recording {
+/// One way through the branches of a function. Its programs are of doubles; what runs is made of numbers T.
+pub(crate) struct Recording<T: Real> {
     pub(crate) program: ir::Function,
     /// As it was recorded, where the program has kernels instead.
     pub(super) flat: Option<ir::Function>,
@@ -139,17 +147,17 @@ pub(crate) struct Recording {
     /// How many numbers each parameter that moves has, and each result.
     pub(super) columns: Vec<usize>,
     pub(super) results: Vec<usize>,
-    engines: [OnceLock<Result<Engine, Error>>; KINDS],
-    pub(super) sparse: [OnceLock<Result<SparseEngine, Error>>; 2],
+    engines: [OnceLock<Result<Engine<T>, Error>>; KINDS],
+    pub(super) sparse: [OnceLock<Result<SparseEngine<T>, Error>>; 2],
     /// Whether dense matrices are less work by way of their entries.
     pub(super) by_entries: [OnceLock<bool>; 2],
-    /// Entries on their way into matrices.
-    pub(super) spare: Spare<Vec<f64>>,
+    /// Entries on their way into matrices, points on their way into blocks.
+    pub(super) spare: Spare<Vec<T>>,
 }
 
-impl Recording {
+impl<T: Real> Recording<T> {
     /// A program, of which the first parameters move; as kernels, if it is flat and repeats itself, and if that is wanted.
-    fn new(program: &ir::Function, moving: usize, rolls: bool) -> Recording {
+    fn new(program: &ir::Function, moving: usize, rolls: bool) -> Self {
         let mut program = simplify(program);
         let (mut flat, mut moving) = (None, moving.min(program.params().len()));
         if rolls && let Some(rolled) = reroll(&program, moving, &[]) {
@@ -157,6 +165,10 @@ impl Recording {
             // Those that move are one array now.
             moving = moving.min(1);
         }
+        Recording::of(program, flat, moving, rolls)
+    }
+
+    fn of(program: ir::Function, flat: Option<ir::Function>, moving: usize, rolls: bool) -> Self {
         let len = |ty: ir::Type| ty.len().unwrap_or(0);
         Recording {
             columns: program.params()[..moving].iter().map(|p| len(p.ty)).collect(),
@@ -198,7 +210,7 @@ impl Recording {
         }
     }
 
-    pub(crate) fn engine(&self, kind: Kind) -> Result<&Engine, Error> {
+    pub(crate) fn engine(&self, kind: Kind) -> Result<&Engine<T>, Error> {
         let made = self.engines[kind as usize].get_or_init(|| Ok(Engine::new(self.derived(kind)?)));
         made.as_ref().map_err(Clone::clone)
     }
@@ -228,10 +240,16 @@ fn derived_from(f: &ir::Function, moving: usize, kind: Kind) -> Result<ir::Funct
     Ok(simplify(&program))
 }
 
-/// A program that can be run.
-pub(crate) enum Engine {
+/// A program of doubles in the numbers T. It goes to singles last of all: what is known has been computed in doubles, and is
+/// rounded once.
+pub(super) fn in_numbers<T: Real>(program: ir::Function) -> ir::Function {
+    if T::ELEMENT == ir::Element::F32 { program.in_singles() } else { program }
+}
+
+/// A program that can be run on lists of T.
+pub(crate) enum Engine<T> {
     Machine(Machine, Spare<Workspace>),
-    Interpreter(ir::Function),
+    Interpreter(ir::Function, PhantomData<T>),
 }
 
 /// Memory that nobody uses at the moment: one that is had without a lock, and others.
@@ -260,19 +278,35 @@ impl<T> Spare<T> {
     }
 }
 
-impl Engine {
-    pub(super) fn new(program: ir::Function) -> Engine {
+impl<T: Real> Spare<Vec<T>> {
+    /// So many zeros.
+    #[allow(
+        clippy::box_collection,
+        reason = "in its box it is taken and given back without a lock"
+    )]
+    pub(super) fn zeros(&self, len: usize) -> Box<Vec<T>> {
+        let mut list = self.take(Vec::new);
+        list.clear();
+        list.resize(len, T::zero());
+        list
+    }
+}
+
+impl<T: Real> Engine<T> {
+    /// What runs a program of doubles.
+    pub(super) fn new(program: ir::Function) -> Self {
+        let program = in_numbers::<T>(program);
         match Machine::new(&program, &Options::default()) {
             Ok(machine) => Engine::Machine(machine, Spare::default()),
             Err(why) => {
                 said(&why);
-                Engine::Interpreter(program)
+                Engine::Interpreter(program, PhantomData)
             }
         }
     }
 
     /// Whether a branch would go another way is not an error here.
-    pub(crate) fn run(&self, x: &[&[f64]], out: &mut [&mut [f64]]) -> Result<bool, Error> {
+    pub(crate) fn run(&self, x: &[&[T]], out: &mut [&mut [T]]) -> Result<bool, Error> {
         match self {
             Engine::Machine(machine, spare) => {
                 let mut workspace = spare.take(|| machine.workspace());
@@ -280,18 +314,27 @@ impl Engine {
                 spare.give(workspace);
                 outcome.map_err(|error| Error::Compiled(error.to_string()))
             }
-            Engine::Interpreter(program) => interpret(program, x, out),
+            Engine::Interpreter(program, _) => taken(T::interpreted(program, &x.concat()), out),
         }
     }
 }
 
-/// Runs a program without machine code; whether its branches go this way.
-pub(super) fn interpret(
+/// Runs a program on doubles, whatever is given, without machine code; whether its branches go this way.
+pub(super) fn in_doubles<T: Real>(
     program: &ir::Function,
-    x: &[&[f64]],
-    out: &mut [&mut [f64]],
+    x: &[&[T]],
+    out: &mut [&mut [T]],
 ) -> Result<bool, Error> {
-    let found = match program.run(&x.concat()) {
+    let x: Vec<f64> = x.iter().flat_map(|x| x.iter()).map(|x| (*x).into()).collect();
+    taken(program.run(&x), out)
+}
+
+/// Takes what the interpreter gave; whether the branches went this way.
+fn taken<S: Real, T: Real>(
+    outcome: Result<Vec<S>, ir::RunError>,
+    out: &mut [&mut [T]],
+) -> Result<bool, Error> {
+    let found = match outcome {
         Err(ir::RunError::Guard { .. }) => return Ok(false),
         outcome => outcome.map_err(|error| Error::Compiled(error.to_string()))?,
     };
@@ -302,12 +345,8 @@ pub(super) fn interpret(
         places,
         "a truth value has no derivative; leave it out",
     )?;
-    let mut rest = &found[..];
-    for to in out {
-        let (own, after) = rest.split_at(to.len());
-        to.copy_from_slice(own);
-        rest = after;
-    }
+    let places = out.iter_mut().flat_map(|to| to.iter_mut());
+    places.zip(&found).for_each(|(to, found)| *to = T::nearest((*found).into()));
     Ok(true)
 }
 

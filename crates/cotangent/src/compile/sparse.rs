@@ -12,9 +12,9 @@ use cotangent_sparse::{Auto, Cost, Costs, Direction, Pattern, Plan};
 use cotangent_transform as transform;
 
 use super::Compiled;
-use super::recording::{By, Engine, Kind, Recording, interpret};
+use super::recording::{By, Engine, Kind, Recording, in_doubles};
 use crate::error::check_size;
-use crate::{Error, SparseMatrix};
+use crate::{Error, Real, SparseMatrix};
 
 /// The most operations of a function that is written out to find entries one by one.
 const MOST_FLAT: usize = 20_000;
@@ -33,14 +33,18 @@ pub(crate) enum Which {
 }
 
 /// What computes the entries of a sparse matrix.
-pub(crate) struct SparseEngine {
+pub(crate) struct SparseEngine<T> {
     pub(super) pattern: Arc<Pattern>,
-    way: Way,
+    way: Way<T>,
 }
 
-enum Way {
+enum Way<T> {
     /// One by one, behind the results (or value and gradient): as kernels, and as it was recorded.
-    Entries { engine: Box<OnceLock<Engine>>, kernels: Box<ir::Function>, flat: Box<ir::Function> },
+    Entries {
+        engine: Box<OnceLock<Engine<T>>>,
+        kernels: Box<ir::Function>,
+        flat: Box<ir::Function>,
+    },
     /// By products with vectors.
     Products(Plan),
 }
@@ -49,8 +53,8 @@ fn failed(why: impl std::fmt::Display) -> Error {
     Error::Compiled(why.to_string())
 }
 
-impl SparseEngine {
-    fn new(recording: &Recording, which: Which) -> Result<SparseEngine, Error> {
+impl<T: Real> SparseEngine<T> {
+    fn new(recording: &Recording<T>, which: Which) -> Result<Self, Error> {
         if let Some((kernels, flat, pattern)) = entries(recording, which)? {
             let (kernels, flat) = (Box::new(kernels), Box::new(flat));
             let way = Way::Entries { engine: Box::default(), kernels, flat };
@@ -83,29 +87,30 @@ impl SparseEngine {
     /// The results (or value and gradient) and the entries at a point; whether the branches go this way.
     pub(super) fn run(
         &self,
-        recording: &Recording,
+        recording: &Recording<T>,
         which: Which,
         by: By,
-        x: &[f64],
-        first: &mut [f64],
-        entries: &mut [f64],
+        x: &[T],
+        first: &mut [T],
+        entries: &mut [T],
     ) -> Result<bool, Error> {
         let plan = match &self.way {
             Way::Entries { engine, kernels, flat } => {
-                let out: &mut [&mut [f64]] = &mut [first, entries];
+                let out: &mut [&mut [T]] = &mut [first, entries];
                 let engine = || engine.get_or_init(|| Engine::new((**kernels).clone()));
                 return match by {
                     By::Engine => engine().run(&[x], out),
-                    By::Interpreter => interpret(flat, &[x], out),
+                    By::Interpreter => in_doubles(flat, &[x], out),
                 };
             }
             Way::Products(plan) => plan,
         };
         let (rows, columns) = (self.pattern.nrows(), self.pattern.ncols());
         let mut decided: Option<(Kind, ir::Function)> = None;
-        let mut seed = vec![0.0; rows.max(columns)];
-        let mut product = vec![0.0; 1 + rows.max(columns)];
-        let mut run = |direction: Option<Direction>, entries: &mut [f64]| -> Result<bool, Error> {
+        let [mut seed, mut product, mut scratch] =
+            [rows.max(columns), 1 + rows.max(columns), plan.scratch_len()]
+                .map(|len| recording.spare.zeros(len));
+        let mut run = |direction: Option<Direction>, entries: &mut [T]| -> Result<bool, Error> {
             let (kind, from, to) = match (which, direction) {
                 (Which::Hessian, _) => (Kind::Hvp, columns, 1 + columns),
                 (_, Some(Direction::Row(_))) => (Kind::Pullback, rows, columns),
@@ -113,10 +118,10 @@ impl SparseEngine {
             };
             let (seed, product) = (&mut seed[..from], &mut product[..to]);
             match direction {
-                Some(direction) => plan.seed(direction, 1.0, seed),
-                None => seed.fill(0.0),
+                Some(direction) => plan.seed(direction, T::one(), seed),
+                None => seed.fill(T::zero()),
             }
-            let out: &mut [&mut [f64]] = &mut [first, product];
+            let out: &mut [&mut [T]] = &mut [first, product];
             let ran = match by {
                 By::Engine => recording.engine(kind)?.run(&[x, seed], out)?,
                 By::Interpreter => {
@@ -124,7 +129,7 @@ impl SparseEngine {
                         Some((_, program)) => program,
                         None => recording.decided(kind)?,
                     };
-                    let ran = interpret(&program, &[x, seed], out)?;
+                    let ran = in_doubles(&program, &[x, seed], out)?;
                     decided = Some((kind, program));
                     ran
                 }
@@ -144,15 +149,16 @@ impl SparseEngine {
                 return Ok(false);
             }
         }
-        plan.finish(entries, &mut plan.scratch());
+        plan.finish(entries, &mut scratch);
+        [seed, product, scratch].into_iter().for_each(|used| recording.spare.give(used));
         Ok(true)
     }
 }
 
 /// Programs of the entries that are not zero, behind the results, if the function can be written out: as kernels, and as it was
 /// recorded.
-fn entries(
-    recording: &Recording,
+fn entries<T: Real>(
+    recording: &Recording<T>,
     which: Which,
 ) -> Result<Option<(ir::Function, ir::Function, Pattern)>, Error> {
     let Some(flat) = recording.flat(MOST_FLAT) else { return Ok(None) };
@@ -178,15 +184,15 @@ fn entries(
     Ok(Some((kernels, program, pattern.map_err(failed)?)))
 }
 
-impl Recording {
+impl<T: Real> Recording<T> {
     /// What computes a sparse matrix, prepared when it is first asked for.
-    pub(super) fn sparse(&self, which: Which) -> Result<&SparseEngine, Error> {
+    pub(super) fn sparse(&self, which: Which) -> Result<&SparseEngine<T>, Error> {
         let made = self.sparse[which as usize].get_or_init(|| SparseEngine::new(self, which));
         made.as_ref().map_err(Clone::clone)
     }
 
     /// What computes the entries of a dense matrix, if that is less work; decided once.
-    pub(super) fn by_entries(&self, which: Which) -> Option<&SparseEngine> {
+    pub(super) fn by_entries(&self, which: Which) -> Option<&SparseEngine<T>> {
         let decided = self.by_entries[which as usize].get_or_init(|| {
             self.may_be_sparse(which) && self.sparse(which).is_ok_and(SparseEngine::is_worth_it)
         });
@@ -215,7 +221,7 @@ impl Recording {
     }
 }
 
-impl Compiled {
+impl<T: Real> Compiled<T> {
     /// The Jacobian, without the entries that are zero everywhere.
     ///
     /// ```
@@ -236,9 +242,9 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`values`](Compiled::values).
-    pub fn sparse_jacobian(&self, x: &[f64]) -> Result<SparseMatrix, Error> {
+    pub fn sparse_jacobian(&self, x: &[T]) -> Result<SparseMatrix<T>, Error> {
         let mut matrix = SparseMatrix::new(self.first_pattern(Which::Jacobian)?);
-        self.sparse_jacobian_into(x, &mut vec![0.0; self.outputs], &mut matrix)?;
+        self.sparse_jacobian_into(x, &mut vec![T::zero(); self.outputs], &mut matrix)?;
         Ok(matrix)
     }
 
@@ -249,9 +255,9 @@ impl Compiled {
     /// As [`values_into`](Compiled::values_into).
     pub fn sparse_jacobian_into(
         &self,
-        x: &[f64],
-        values: &mut [f64],
-        matrix: &mut SparseMatrix,
+        x: &[T],
+        values: &mut [T],
+        matrix: &mut SparseMatrix<T>,
     ) -> Result<(), Error> {
         check_size("the values", self.outputs, values.len(), "give a place for each number")?;
         self.sparse_into(Which::Jacobian, x, values, matrix)
@@ -261,10 +267,10 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`gradient`](Compiled::gradient).
-    pub fn sparse_hessian(&self, x: &[f64]) -> Result<SparseMatrix, Error> {
+    pub fn sparse_hessian(&self, x: &[T]) -> Result<SparseMatrix<T>, Error> {
         self.one_output()?;
         let mut matrix = SparseMatrix::new(self.first_pattern(Which::Hessian)?);
-        let mut first = vec![0.0; 1 + self.inputs];
+        let mut first = vec![T::zero(); 1 + self.inputs];
         self.sparse_into(Which::Hessian, x, &mut first, &mut matrix)?;
         Ok(matrix)
     }
@@ -276,9 +282,9 @@ impl Compiled {
     /// As [`gradient`](Compiled::gradient); another number of places than 1 + inputs.
     pub fn sparse_hessian_into(
         &self,
-        x: &[f64],
-        value_and_gradient: &mut [f64],
-        matrix: &mut SparseMatrix,
+        x: &[T],
+        value_and_gradient: &mut [T],
+        matrix: &mut SparseMatrix<T>,
     ) -> Result<(), Error> {
         self.one_output()?;
         let (places, remedy) = (value_and_gradient.len(), "one for the value, one for each input");
@@ -293,15 +299,25 @@ impl Compiled {
     fn sparse_into(
         &self,
         which: Which,
-        x: &[f64],
-        first: &mut [f64],
-        matrix: &mut SparseMatrix,
+        x: &[T],
+        first: &mut [T],
+        matrix: &mut SparseMatrix<T>,
     ) -> Result<(), Error> {
         self.check(x)?;
         self.on(x, |recording, by| {
             let engine = recording.sparse(which)?;
-            let entries = matrix.entries_of(&engine.pattern);
-            Ok(engine.run(recording, which, by, x, first, entries)?.then_some(()))
+            if matrix.has_pattern(&engine.pattern) {
+                let entries = matrix.entries_of(&engine.pattern);
+                return Ok(engine.run(recording, which, by, x, first, entries)?.then_some(()));
+            }
+            // It gets another pattern once the branches are known to go this way.
+            let mut entries = recording.spare.zeros(engine.pattern.nnz());
+            let ran = engine.run(recording, which, by, x, first, &mut entries)?;
+            if ran {
+                matrix.entries_of(&engine.pattern).copy_from_slice(&entries);
+            }
+            recording.spare.give(entries);
+            Ok(ran.then_some(()))
         })
     }
 }

@@ -8,6 +8,7 @@ use cotangent_transform as transform;
 use rustc_hash::FxHashSet;
 
 use super::recording::{Kind, Recording};
+use crate::Real;
 
 /// The most entries of a matrix that is written out.
 const MOST_ENTRIES: usize = 4096;
@@ -16,7 +17,7 @@ const MOST_OPERATIONS: usize = 1000;
 /// The most operations of that derivative: straight code of this length takes some 30 ms to compile.
 const MOST_DERIVED: usize = 3000;
 
-impl Recording {
+impl<T: Real> Recording<T> {
     /// The function without arrays and bodies, if it has at most so many operations then.
     pub(super) fn flat(&self, most: usize) -> Option<Cow<'_, ir::Function>> {
         let f = self.flat.as_ref().unwrap_or(&self.program);

@@ -37,9 +37,14 @@ impl<T: Real> SparseMatrix<T> {
         &mut self.values
     }
 
+    /// Whether this very pattern is its own.
+    pub(crate) fn has_pattern(&self, pattern: &Arc<Pattern>) -> bool {
+        Arc::ptr_eq(&self.pattern, pattern)
+    }
+
     /// The places of its values, once it has a pattern.
     pub(crate) fn entries_of(&mut self, pattern: &Arc<Pattern>) -> &mut [T] {
-        if !Arc::ptr_eq(&self.pattern, pattern) {
+        if !self.has_pattern(pattern) {
             *self = SparseMatrix::new(pattern.clone());
         }
         &mut self.values

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use cotangent_numbers::Scalar;
-use cotangent_ops::{Apply, Binary, Comparison, Ternary, Unary, Visitor};
+use cotangent_ops::{Binary, Comparison, Ternary, Unary, Visitor};
 
 use super::unknown::{Join, UNKNOWN, decided, either_way, integer, outcome};
 use super::{Arg, Code, Machine, Slots, Step, UNDECIDED, fault, room, size_of};
+use crate::functions::{self, By, CHUNK, Compute};
 use crate::interpret::RunError;
 use crate::op::{Integral, Op};
 use crate::slot::{Integers, Kind, Numbers, Slot, Truths, View, by_kind};
@@ -62,7 +63,7 @@ impl Code<'_> {
                 let last = args.len() - 1;
                 let x = [numbers(0), numbers(1.min(last)), numbers(2.min(last))];
                 if to.scalar && !varies {
-                    return Ok(Slot::Number(code.visit(parameter, Apply(x.map(|x| x.at(0, 0))))));
+                    return Ok(Slot::Number(code.visit(parameter, Compute(x.map(|x| x.at(0, 0))))));
                 }
                 let mut data = machine.buffer::<Numbers<S>>(len * width);
                 if let Some(out) = Rc::get_mut(&mut data) {
@@ -394,17 +395,67 @@ impl<S: Scalar> Map<'_, S> {
     }
 }
 
+/// A function of plain numbers that stand side by side; whether that is what they are.
+fn in_vectors<S: Scalar>(by: By, parameter: i32, x: &[S], y: &[S], out: &mut Vec<S>) -> bool {
+    let before = out.len();
+    out.resize(before + x.len(), S::zero());
+    let done = functions::on_slices(by, parameter, x, y, &mut out[before..]);
+    if !done {
+        out.truncate(before);
+    }
+    done
+}
+
+impl<S: Scalar> Map<'_, S> {
+    /// A function of two plain numbers at all entries; whether that is what they are.
+    fn in_vectors(&mut self, by: By) -> bool {
+        let entries = self.len * self.width;
+        let [x, y, _] = self.x;
+        if let (Some(x), Some(y)) = (x.full(entries), y.full(entries)) {
+            return in_vectors(by, 0, x, y, self.out);
+        }
+        // Gathered, where one is the same for many.
+        let (mut xs, mut ys) = ([S::zero(); CHUNK], [S::zero(); CHUNK]);
+        let mut at = 0;
+        while at < entries {
+            let count = CHUNK.min(entries - at);
+            for k in 0..count {
+                let (e, l) = ((at + k) / self.width, (at + k) % self.width);
+                (xs[k], ys[k]) = (x.at(e, l), y.at(e, l));
+            }
+            if !in_vectors(by, 0, &xs[..count], &ys[..count], self.out) {
+                return false;
+            }
+            at += count;
+        }
+        true
+    }
+}
+
 impl<S: Scalar> Visitor for Map<'_, S> {
     type Output = ();
 
     fn unary<O: Unary>(self, op: O) {
         // As many results as there are entries, so the entries stand as the results do.
-        self.out.extend(self.x[0].data.iter().map(|x| op.value(*x)));
+        let x = self.x[0].data;
+        if S::PLAIN
+            && let Some(by) = const { functions::function(O::INFO.opcode) }
+            && in_vectors(by, op.parameter(), x, x, self.out)
+        {
+            return;
+        }
+        self.out.extend(x.iter().map(|x| op.value(*x)));
     }
 
-    fn binary<O: Binary>(self, op: O) {
+    fn binary<O: Binary>(mut self, op: O) {
         let entries = self.len * self.width;
         let [x, y, _] = self.x;
+        if S::PLAIN
+            && let Some(by) = const { functions::function(O::INFO.opcode) }
+            && self.in_vectors(by)
+        {
+            return;
+        }
         match (x.full(entries), y.full(entries), x.only(), y.only()) {
             (Some(xs), Some(ys), ..) => {
                 self.out.extend(xs.iter().zip(ys).map(|(x, y)| op.value(*x, *y)));

@@ -11,7 +11,7 @@ use cotangent_ir::{
     map_over, max_over, min_over, parse, prod_over, scan, select, sum_over, trace, trace_arrays,
     trace_at, trace_with, while_,
 };
-use cotangent_numbers::{Elementary, Fault};
+use cotangent_numbers::{Dual, Elementary, Fault};
 
 fn point(seed: u64, n: usize) -> Vec<f64> {
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x5eed);

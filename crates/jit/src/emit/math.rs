@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 use cotangent_ir::Element;
-use cotangent_math as math;
+use cotangent_ir::functions::{is_function, on_lanes};
 use cotangent_math::{LaneBits, LaneMask, Lanes, Table};
 use cotangent_ops::Opcode;
 
@@ -446,99 +446,10 @@ pub(super) struct Definition {
 
 /// The name of an operation as a function, if it is one that has text.
 pub(super) fn name(code: Opcode, parameter: i32, element: Element, width: usize) -> Option<String> {
-    has(code).then(|| {
+    is_function(code, parameter).then(|| {
         let power = if code == Opcode::Powi { format!("{parameter}.") } else { String::new() };
         format!("ct.{}.{power}{width}x{}", code.info().name, element.name())
     })
-}
-
-fn has(code: Opcode) -> bool {
-    matches!(
-        code,
-        Opcode::Exp
-            | Opcode::Exp2
-            | Opcode::ExpM1
-            | Opcode::Ln
-            | Opcode::Log2
-            | Opcode::Log10
-            | Opcode::Ln1p
-            | Opcode::Sin
-            | Opcode::Cos
-            | Opcode::Tan
-            | Opcode::Sinh
-            | Opcode::Cosh
-            | Opcode::Tanh
-            | Opcode::Asin
-            | Opcode::Acos
-            | Opcode::Atan
-            | Opcode::Asinh
-            | Opcode::Acosh
-            | Opcode::Atanh
-            | Opcode::Sigmoid
-            | Opcode::Softplus
-            | Opcode::Cbrt
-            | Opcode::Powf
-            | Opcode::Atan2
-            | Opcode::Hypot
-            | Opcode::Powi
-            | Opcode::Log
-            | Opcode::Sinc
-            | Opcode::Erf
-            | Opcode::Erfc
-            | Opcode::LnGamma
-            | Opcode::Digamma
-    )
-}
-
-fn apply<const DOUBLE: bool>(
-    code: Opcode,
-    parameter: i32,
-    x: Num<DOUBLE>,
-    y: Num<DOUBLE>,
-) -> Num<DOUBLE>
-where
-    Num<DOUBLE>: Lanes,
-{
-    let constant = |c: f64| <Num<DOUBLE> as Lanes>::splat(c);
-    match code {
-        Opcode::Exp => math::exp(x),
-        Opcode::Exp2 => math::exp2(x),
-        Opcode::ExpM1 => math::exp_m1(x),
-        Opcode::Ln => math::ln(x),
-        Opcode::Log2 => math::log2(x),
-        Opcode::Log10 => math::log10(x),
-        Opcode::Ln1p => math::ln_1p(x),
-        Opcode::Sin => math::sin(x),
-        Opcode::Cos => math::cos(x),
-        Opcode::Tan => math::tan(x),
-        Opcode::Sinh => math::sinh(x),
-        Opcode::Cosh => math::cosh(x),
-        Opcode::Tanh => math::tanh(x),
-        Opcode::Asin => math::asin(x),
-        Opcode::Acos => math::acos(x),
-        Opcode::Atan => math::atan(x),
-        Opcode::Asinh => math::asinh(x),
-        Opcode::Acosh => math::acosh(x),
-        Opcode::Atanh => math::atanh(x),
-        Opcode::Sigmoid => math::sigmoid(x),
-        Opcode::Softplus => math::softplus(x),
-        Opcode::Cbrt => math::cbrt(x),
-        Opcode::Powf => math::pow(x, y),
-        Opcode::Atan2 => math::atan2(x, y),
-        Opcode::Hypot => math::hypot(x, y),
-        Opcode::Erf => math::erf(x),
-        Opcode::Erfc => math::erfc(x),
-        Opcode::LnGamma => math::ln_gamma(x),
-        Opcode::Digamma => math::digamma(x),
-        Opcode::Powi => math::pow(x, constant(f64::from(parameter))),
-        Opcode::Log => math::ln(x) / math::ln(y),
-        // As the table has it: 1 where the next term of the series is nothing.
-        Opcode::Sinc => {
-            let small = Lanes::lt(x.abs(), constant(1e-8));
-            Lanes::select(small, constant(1.0), math::sin(x) / x)
-        }
-        _ => x,
-    }
 }
 
 /// Writes a function, for a processor with vectors of so many bytes.
@@ -559,11 +470,11 @@ pub(super) fn define(
         (w.value("%x".to_string()), w.value("%y".to_string()))
     });
     let result = match element {
-        Element::F32 => apply::<false>(code, parameter, Num(x), Num(y)).0,
-        _ => apply::<true>(code, parameter, Num(x), Num(y)).0,
+        Element::F32 => on_lanes(code, parameter, Num::<false>(x), Num(y)).map(|y| y.0),
+        _ => on_lanes(code, parameter, Num::<true>(x), Num(y)).map(|y| y.0),
     };
     let writer = WRITER.with_borrow_mut(Option::take);
-    let Some(writer) = writer else {
+    let (Some(writer), Some(result)) = (writer, result) else {
         return Definition { text: String::new(), declared: Vec::new() };
     };
     let ty = llvm_type(element, width);

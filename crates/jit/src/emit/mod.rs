@@ -506,11 +506,14 @@ impl Frame<'_> {
     }
 }
 
-/// Many pointers cost more than they say: many numbers come in one argument.
+/// Many pointers cost more than they say: many numbers of one kind come in one argument.
 fn is_packed(f: &Function) -> bool {
     let results = f.results().iter().map(|v| f.ty(*v));
     let mut types = f.params().iter().map(|p| p.ty).chain(results);
-    f.params().len() + f.results().len() > 12 && types.all(|ty| ty.element() == Element::F64)
+    let first = types.next().map(Type::element);
+    f.params().len() + f.results().len() > 12
+        && first.is_some_and(Element::is_float)
+        && types.all(|ty| Some(ty.element()) == first)
 }
 
 fn internal(what: &str) -> JitError {
