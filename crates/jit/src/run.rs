@@ -13,11 +13,6 @@ pub trait Number: Copy + Into<f64> + sealed::Sealed {
 
     /// The nearest to a double.
     fn nearest(x: f64) -> Self;
-
-    /// Whether it is none.
-    fn is_nan(self) -> bool {
-        Into::<f64>::into(self).is_nan()
-    }
 }
 
 impl Number for f64 {
@@ -165,7 +160,8 @@ impl Compiled {
             Some(failure) => matches!(failure, Failure::Undefined { .. }),
             // Without a branch for each number, which vectors would not like.
             None => results.iter().any(|y| {
-                let nan = |chunk: &[T]| chunk.iter().fold(false, |any, y| any | y.is_nan());
+                let nan =
+                    |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y).into().is_nan());
                 y.chunks(256).any(nan)
             }),
         };
