@@ -24,6 +24,7 @@ mod reduce;
 mod reroll;
 mod rewrite;
 mod rules;
+mod same_rounds;
 mod spread;
 mod stats;
 mod unroll;

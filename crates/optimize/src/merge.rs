@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Function, Param, Structure, Value};
 
 use crate::rewrite::finish;
+use crate::same_rounds::{self, go_together};
 use crate::stats::Tally;
 use crate::visit::rebuild;
 
@@ -41,7 +42,12 @@ fn pair(f: &Function) -> Option<(Value, Value)> {
         .filter(|v| {
             matches!(
                 f.structure(*v),
-                Some(Structure::Tab { .. } | Structure::Acc { .. } | Structure::For { .. })
+                Some(
+                    Structure::Tab { .. }
+                        | Structure::Acc { .. }
+                        | Structure::For { .. }
+                        | Structure::While { .. }
+                )
             )
         })
         .collect();
@@ -62,6 +68,9 @@ fn pair(f: &Function) -> Option<(Value, Value)> {
                 }
                 (Some(Structure::For { .. }), Some(Structure::For { .. })) => {
                     f.operand(*first, 0) == f.operand(*second, 0)
+                }
+                (Some(Structure::While { .. }), Some(Structure::While { .. })) => {
+                    !depends[second.index()] && go_together(f, *first, *second)
                 }
                 _ => false,
             };
@@ -126,6 +135,9 @@ fn one(
     second: Value,
 ) -> Option<()> {
     let (s, t) = (f.structure(first)?, f.structure(second)?);
+    if let Structure::While { .. } = s {
+        return same_rounds::one(b, f, copies, first, second);
+    }
     let body = |s: &Structure| s.bodies().next().cloned();
     let (p, q) = (body(s)?, body(t)?);
     let ((own, handed), (other_own, other_handed)) = (s.own_params(), t.own_params());
