@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cotangent_ir::{Element, Function, Type};
 
 use crate::blocks::blocked;
+use crate::dense::extracted;
 use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
@@ -142,6 +143,7 @@ fn common(mut types: impl Iterator<Item = Type>) -> Option<Element> {
 }
 
 fn emitted(llvm: &Llvm, f: &Function, options: &Options) -> Result<Emitted, JitError> {
+    let f = if options.kernels { &extracted(f) } else { f };
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
     if let Some(least) = options.parallel {

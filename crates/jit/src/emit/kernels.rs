@@ -10,6 +10,7 @@ use super::classify::{Class, body_args, classes};
 use super::value::{Array, Val};
 use super::{Emitter, Frame, Lanes, Result, internal};
 use crate::JitError;
+use crate::dense::has_kernels;
 
 /// A kernel made ready.
 pub(super) struct Kernel<'k> {
@@ -94,7 +95,8 @@ impl<'o> Emitter<'o> {
 
     /// The dimension whose points become lanes, by what the loads then are.
     fn choose(&self, kernel: &Kernel<'_>, structure: &Structure) -> Option<(usize, usize)> {
-        if self.options.scalar || kernel.points() < 2 || has_order(kernel.body) {
+        let alone = has_order(kernel.body) || self.options.kernels && has_kernels(kernel.body);
+        if self.options.scalar || kernel.points() < 2 || alone {
             return None;
         }
         let width = self.lanes_of(kernel.body);

@@ -9,6 +9,7 @@ mod accumulate;
 mod arena;
 mod classify;
 mod control;
+mod dense;
 mod early;
 mod elements;
 mod elementwise;
@@ -412,7 +413,12 @@ impl Emitter<'_> {
         let Some(structure) = f.structure(value) else { return Err(internal("no structure")) };
         let operands: Vec<Value> = f.operands(value).collect();
         let parts = match structure {
-            Structure::Tab { dims, body } => self.tab(frame, value, dims, body, &operands, cx)?,
+            Structure::Tab { dims, body } => {
+                match self.product(frame, value, (dims, body), &operands, cx)? {
+                    Some(parts) => parts,
+                    None => self.tab(frame, value, dims, body, &operands, cx)?,
+                }
+            }
             Structure::Red { dims, reducer, body } => {
                 self.red(frame, value, dims, *reducer, body, &operands, cx)?
             }
@@ -427,9 +433,14 @@ impl Emitter<'_> {
             }
             Structure::If { yes, no } => self.branch(frame, value, yes, no, &operands, cx)?,
             Structure::Call { function } => {
-                let args = self.handed(frame, &operands)?;
-                let ranges = operands.iter().map(|v| range(f, *v, &frame.ranges)).collect();
-                self.body(function, args, cx, ranges, &[])?
+                match self.library_call(frame, value, function, &operands, cx)? {
+                    Some(parts) => parts,
+                    None => {
+                        let args = self.handed(frame, &operands)?;
+                        let ranges = operands.iter().map(|v| range(f, *v, &frame.ranges)).collect();
+                        self.body(function, args, cx, ranges, &[])?
+                    }
+                }
             }
             Structure::Derive(derive) => {
                 return Err(JitError::Unsupported(format!(
