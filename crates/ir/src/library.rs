@@ -266,8 +266,8 @@ impl Origin {
 }
 
 /// Solves of matrices of fewer rows are written out in programs of derivatives: what is around them is then made simpler
-/// together with them. From 16 rows on machine code that calls kernels for the whole is faster (`jit`, `dense.rs`).
-const WRITTEN_OUT: usize = 16;
+/// together with them. With 4 rows their loops take as long either way, and a call of a kernel half of that.
+const WRITTEN_OUT: usize = 4;
 
 /// What a function of the library is known to be beyond its operations.
 impl Function {

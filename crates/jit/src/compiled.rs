@@ -28,6 +28,7 @@ pub struct Compiled {
     pub(crate) arena: usize,
     pub(crate) stacks: Vec<usize>,
     pub(crate) packed: bool,
+    pub(crate) kernels: bool,
     /// What everything is made of, if it is all the same: lists of such need not be converted.
     pub(crate) element: Option<Element>,
     pub(crate) failures: Vec<Failure>,
@@ -75,6 +76,7 @@ impl Compiled {
             arena: emitted.arena,
             stacks: emitted.stacks,
             packed: emitted.packed,
+            kernels: emitted.kernels,
             element: common(f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty))),
             failures: emitted.failures,
         })

@@ -12,6 +12,8 @@ use faer::linalg::lu::partial_pivoting::factor as lu;
 use faer::linalg::{matmul, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
 
+use rayon::prelude::*;
+
 use super::plain::{self, Real, Triangle};
 
 /// What a product needs to know: sizes, and how far it is from one element to the next in both directions.
@@ -28,14 +30,56 @@ pub(crate) struct Shape {
     pub(crate) y: [usize; 2],
     /// Whose zeros win over infinities and NaN: nobody's, those of the first, those of the second.
     pub(crate) strong: usize,
+    /// How many rows are done at a time: threads share out blocks of rows.
+    pub(crate) block: usize,
 }
 
 impl Shape {
     /// As numbers that machine code keeps.
-    pub(crate) fn words(self) -> [usize; 8] {
-        let Shape { m, n, k, x, y, strong } = self;
-        [m, n, k, x[0], x[1], y[0], y[1], strong]
+    pub(crate) fn words(self) -> [usize; 9] {
+        let Shape { m, n, k, x, y, strong, block } = self;
+        [m, n, k, x[0], x[1], y[0], y[1], strong, block]
     }
+
+    /// The same for threads that share products of at least so many operations. The blocks depend on the sizes only, and so do
+    /// the digits.
+    pub(crate) fn shared(self, least: usize) -> Shape {
+        let work = self.m.saturating_mul(self.n).saturating_mul(self.k);
+        let blocks = (work / least.max(1)).clamp(1, BLOCKS);
+        Shape { block: self.m.div_ceil(blocks).next_multiple_of(ROWS), ..self }
+    }
+}
+
+/// The most blocks that threads share out.
+const BLOCKS: usize = 32;
+
+/// The rows of a block are a multiple of what the kernels do at once: 48 doubles with the widest vectors.
+const ROWS: usize = 48;
+
+/// Pointers that threads share.
+#[derive(Clone, Copy)]
+struct Shared<T>(*const T, *const T, *mut T);
+
+// SAFETY: blocks of rows write to rows of their own, and what they read nobody writes.
+unsafe impl<T> Sync for Shared<T> {}
+
+/// # Safety
+/// As [`product`].
+unsafe fn product_in_blocks<T: Real>(shape: &Shape, x: *const T, y: *const T, z: *mut T) {
+    let block = shape.block.max(1);
+    let count = shape.m.div_ceil(block);
+    if count <= 1 {
+        // SAFETY: as promised.
+        return unsafe { product(shape, x, y, z) };
+    }
+    let shared = &Shared(x, y, z);
+    (0..count).into_par_iter().with_max_len(1).for_each(|k| {
+        let first = k * block;
+        let own = Shape { m: block.min(shape.m - first), ..*shape };
+        let Shared(x, y, z) = *shared;
+        // SAFETY: rows of the first and of the result from there on, as promised for all of them.
+        unsafe { product(&own, x.add(first * shape.x[0]), y, z.add(first * shape.n)) };
+    });
 }
 
 /// Runs what may panic only by a mistake in it: whether it did not.
@@ -47,7 +91,7 @@ fn tried(f: impl FnOnce()) -> bool {
 /// x and y have elements at all places that the shape tells, and z has m n; nothing else writes to them, and z is apart from
 /// both.
 unsafe fn product<T: Real>(shape: &Shape, x: *const T, y: *const T, z: *mut T) {
-    let Shape { m, n, k, x: xs, y: ys, strong } = *shape;
+    let Shape { m, n, k, x: xs, y: ys, strong, .. } = *shape;
     // SAFETY: as promised.
     let done = tried(|| unsafe {
         let x = MatRef::from_raw_parts(x, m, k, xs[0] as isize, xs[1] as isize);
@@ -174,7 +218,7 @@ pub(crate) fn lu_scratch<T: faer::traits::ComplexField>(n: usize) -> usize {
 pub(crate) fn ready() {
     const N: usize = 64;
     let (x, mut z) = (vec![1.0; N * N], vec![0.0; N * N]);
-    let shape = Shape { m: N, n: N, k: N, x: [N, 1], y: [N, 1], strong: 0 };
+    let shape = Shape { m: N, n: N, k: N, x: [N, 1], y: [N, 1], strong: 0, block: N };
     // SAFETY: all three are matrices of N rows and N columns.
     unsafe { product::<f64>(&shape, x.as_ptr(), x.as_ptr(), z.as_mut_ptr()) };
 }
@@ -188,7 +232,7 @@ macro_rules! kernels {
             z: *mut $T,
         ) {
             // SAFETY: machine code of this crate gives a shape that fits the arrays it gives.
-            unsafe { product(&*shape, x, y, z) }
+            unsafe { product_in_blocks(&*shape, x, y, z) }
         }
 
         pub(crate) unsafe extern "C" fn $triangular(

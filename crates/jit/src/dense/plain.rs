@@ -148,7 +148,7 @@ pub(super) fn lu<T: Real>(n: usize, s: &mut [T], order: &mut [i64]) {
             let m = s[i * n + k] / d;
             s[i * n + k] = m;
             for j in k + 1..n {
-                s[i * n + j] = s[i * n + j] - m * s[k * n + j];
+                s[i * n + j] -= m * s[k * n + j];
             }
         }
     }

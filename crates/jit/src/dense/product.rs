@@ -146,6 +146,7 @@ impl Product {
             x: [stride(&x, 0), stride(&x, summed)],
             y: [stride(&y, summed), columns.map_or(1, |index| stride(&y, index))],
             strong: strong as usize,
+            block: sizes[0],
         };
         Some(Product { operands: [x.array, y.array], shape })
     }

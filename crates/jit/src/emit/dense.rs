@@ -46,6 +46,12 @@ impl Emitter<'_> {
         };
         let ty = body.ty(body.results()[0]).within(dims);
         let out = self.room(frame, value, 0, ty, cx)?;
+        self.kernels = true;
+        // Within a table threads have its points.
+        let shape = match self.options.parallel {
+            Some(least) if self.nested == 0 => shape.shared(least),
+            _ => shape,
+        };
         let words = shape.words().iter().flat_map(|word| (*word as u64).to_le_bytes()).collect();
         let shape = self.global(words);
         let (x, y) = (self.pointer(&arrays[0]), self.pointer(&arrays[1]));
@@ -74,6 +80,7 @@ impl Emitter<'_> {
         for (k, ty) in types.iter().enumerate() {
             outs.push(self.room(frame, value, k, *ty, cx)?);
         }
+        self.kernels = true;
         let single = types[0].element() == Element::F32;
         let scratch = match (call, single) {
             (Call::Cholesky, false) => cholesky_scratch::<f64>(n),

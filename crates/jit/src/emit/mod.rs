@@ -47,6 +47,8 @@ pub(crate) struct Emitted {
     pub(crate) stacks: Vec<usize>,
     /// Whether all parameters are one argument, one behind the other, and all results another.
     pub(crate) packed: bool,
+    /// Whether kernels are called.
+    pub(crate) kernels: bool,
     /// What a status other than 0 means: its number less one.
     pub(crate) failures: Vec<Failure>,
 }
@@ -151,6 +153,8 @@ pub(super) struct Emitter<'o> {
     /// How many kernels are around.
     nested: usize,
     stacks: Vec<usize>,
+    /// Whether kernels of others are called.
+    kernels: bool,
     failures: Vec<Failure>,
     /// Which of several accumulators a step of a loop adds to.
     copy: usize,
@@ -204,6 +208,7 @@ pub(crate) fn emit(
         pool: None,
         nested: 0,
         stacks: Vec::new(),
+        kernels: false,
         failures: Vec::new(),
         copy: 0,
         only: None,
@@ -227,6 +232,7 @@ pub(crate) fn emit(
         arena: e.arena.size(),
         stacks: e.stacks.into_iter().chain(e.pool).collect(),
         packed: e.packed,
+        kernels: e.kernels,
         failures: e.failures,
     })
 }
