@@ -300,7 +300,8 @@ fn odd_matrices(n: usize) -> Vec<(String, Vec<f64>)> {
     // Ties in the choice of pivots; without rounding but for the first.
     let mut rng = fastrand::Rng::with_seed(n as u64);
     add("signs", (0..n * n).map(|_| if rng.bool() { 1.0 } else { -1.0 }).collect());
-    let hadamard = |k: usize| if (k / n & k % n).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+    let odd = |k: usize| ((k / n) & (k % n)).count_ones() % 2;
+    let hadamard = |k: usize| 1.0 - 2.0 * f64::from(odd(k));
     add("Hadamard", (0..n * n).map(hadamard).collect());
     add("turned", (0..n * n).map(|k| f64::from(u8::from((k / n + 1) % n == k % n))).collect());
     let mut rotated = usual.clone();
