@@ -143,13 +143,24 @@ fn triangular<T: Real>(triangle: Triangle, n: usize, m: usize, a: &[T], b: &[T],
     }
 }
 
-fn cholesky<T: Real>(n: usize, a: &[T], l: &mut [T], scratch: &mut [MaybeUninit<u8>]) {
-    // The kernel wants columns; it looks at the lower triangle only, and writes nowhere else.
-    for j in 0..n {
-        for i in j..n {
-            l[j * n + i] = a[i * n + j];
+/// The places of the lower triangle, a few rows and columns at a time: going down a column, the next row is in another line of
+/// the cache, and with powers of two in the way of the one before.
+fn in_tiles(n: usize, mut each: impl FnMut(usize, usize)) {
+    const TILE: usize = 8;
+    for rows in (0..n).step_by(TILE) {
+        for columns in (0..=rows).step_by(TILE) {
+            for i in rows..(rows + TILE).min(n) {
+                for j in columns..(columns + TILE).min(i + 1) {
+                    each(i, j);
+                }
+            }
         }
     }
+}
+
+fn cholesky<T: Real>(n: usize, a: &[T], l: &mut [T], scratch: &mut [MaybeUninit<u8>]) {
+    // The kernel wants columns; it looks at the lower triangle only, and writes nowhere else.
+    in_tiles(n, |i, j| l[j * n + i] = a[i * n + j]);
     let mut positive = false;
     tried(|| {
         let columns = MatMut::from_column_major_slice_mut(l, n, n);
@@ -162,14 +173,13 @@ fn cholesky<T: Real>(n: usize, a: &[T], l: &mut [T], scratch: &mut [MaybeUninit<
         return plain::cholesky(n, a, l);
     }
     let mut finite = true;
-    for j in 0..n {
-        finite &= l[j * n + j].is_number();
-        for i in j + 1..n {
-            let x = std::mem::replace(&mut l[j * n + i], T::ZERO);
-            finite &= x.is_number();
-            l[i * n + j] = x;
+    in_tiles(n, |i, j| {
+        let x = l[j * n + i];
+        finite &= x.is_number();
+        if i > j {
+            (l[j * n + i], l[i * n + j]) = (T::ZERO, x);
         }
-    }
+    });
     if !finite {
         plain::cholesky(n, a, l);
     }
@@ -183,20 +193,22 @@ fn factor<T: Real>(
     back: &mut [usize],
     scratch: &mut [MaybeUninit<u8>],
 ) {
-    f.copy_from_slice(a);
+    // The kernel is faster on columns.
+    in_tiles(n, |i, j| (f[j * n + i], f[i * n + j]) = (a[i * n + j], a[j * n + i]));
     // SAFETY: both are eight bytes of any value on the machines that there is machine code for, and the kernel writes
     // places of rows.
     let places = unsafe { std::slice::from_raw_parts_mut(order.as_mut_ptr().cast::<usize>(), n) };
     let done = tried(|| {
-        let f = MatMut::from_row_major_slice_mut(f, n, n);
+        let columns = MatMut::from_column_major_slice_mut(f, n, n);
         let stack = MemStack::new(scratch);
-        lu::lu_in_place(f, places, back, Par::Seq, stack, Default::default());
+        lu::lu_in_place(columns, places, back, Par::Seq, stack, Default::default());
     });
     let regular = (0..n).all(|i| f[i * n + i] != T::ZERO) && f.iter().all(|x| x.is_number());
     if !done || !regular {
         f.copy_from_slice(a);
-        plain::lu(n, f, order);
+        return plain::lu(n, f, order);
     }
+    in_tiles(n, |i, j| f.swap(i * n + j, j * n + i));
 }
 
 /// Bytes of scratch memory for a factorisation, whatever it is aligned to.

@@ -34,7 +34,7 @@ pub(crate) enum Call {
 
 // Limits, measured on a processor with AVX-512 (time of loops over time of calls): products 0.7 at 8³, 1.0 at 12³, 1.2 at 16³,
 // 2.3 at 32³, 4.9 at 128³; 0.7 at 32·4·32, 1.9 at 256·4·256; a matrix and a list 0.5 to 1.0 up to 256², but 2.1 with the
-// transpose of 256²; Cholesky 2.1 at 4, 4.4 at 16, 12 at 64; LU 1.0 at 12, 1.8 at 20, 4.7 at 64; triangular solves 2 and more
+// transpose of 256²; Cholesky 2.0 at 4, 4.0 at 16, 13 at 64; LU 0.9 at 16, 2.1 at 24, 6.2 at 64; triangular solves 2 and more
 // from 4 on. In tables of 64 matrices, where loops have lanes: Cholesky 0.9 at 16, LU 1.4, solves 1.2, products 1.2.
 
 /// The fewest multiplications of a product that is called, and of one that sums few of them for each element.
@@ -45,7 +45,7 @@ const FLAT_PRODUCT: usize = 1 << 16;
 const ACROSS: usize = 1 << 15;
 
 /// The fewest rows of matrices for factorisations and solves that are called.
-const LEAST_LU: usize = 16;
+const LEAST_LU: usize = 20;
 const LEAST: usize = 4;
 
 /// The fewest rows of matrices for which a table has no lanes, so that there may be calls at each of its points.
