@@ -220,9 +220,8 @@ impl<'n> Nest<'n> {
         let Some(product) = Product::from_factors(&sizes, [x, y], term.strong) else {
             return false;
         };
-        // To make a matrix takes as long as to multiply it with a list.
-        let made = |side: &Side| matches!(side, Side::Made(_, along) if along.len() > 1);
-        pays_product(&product.shape) && (product.shape.n > 1 || !term.sides.iter().any(made))
+        // With a list nothing is gained: the loops around it read the matrix once for all that is done with it, on all threads.
+        product.shape.n > 1 && pays_product(&product.shape)
     }
 
     /// The table of a product, whether it is summed over or not.
