@@ -9,7 +9,7 @@ use cotangent_optimize::{reroll, simplify};
 use cotangent_transform::gradient;
 
 use crate::harness::{Bench, contender};
-use crate::vectors;
+use crate::{dense, vectors};
 
 const SUITE: &str = "compiled";
 
@@ -55,6 +55,7 @@ pub fn run(bench: &mut Bench) {
         hessians(bench, n);
     }
     long_traces(bench);
+    dense::run(bench);
 }
 
 /// A program as machine code, with its memory.

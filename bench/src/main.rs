@@ -4,6 +4,7 @@
 
 mod coloring;
 mod compiled;
+mod dense;
 mod eager;
 mod elementwise;
 mod gradbench;

@@ -276,3 +276,31 @@ fn compiled_evaluations<T: Real>(f: &cotangent::Compiled<T>) {
     each(0.9);
     allocates_nothing("compiled", each);
 }
+
+#[test]
+fn kernels_of_matrices_allocate_nothing() {
+    if cotangent::machine().is_err() {
+        return;
+    }
+    const ROWS: usize = 40;
+    let f = cotangent::compile_arrays(&[&[ROWS, ROWS], &[ROWS]], |x| {
+        let square = x[0].matmul(x[0].transposed());
+        let l = square.cholesky();
+        let (y, z) = (l.solve_lower(x[1]), x[0].solve(x[1]));
+        y.dot(y) + z.dot(z)
+    })
+    .unwrap();
+    let count = ROWS * ROWS + ROWS;
+    let diagonal = |k: usize| if k < ROWS * ROWS && k / ROWS == k % ROWS { 20.0 } else { 0.0 };
+    let mut x: Vec<f64> = (0..count).map(|k| (k as f64).sin() + diagonal(k)).collect();
+    let mut g = vec![0.0; count];
+    let mut each = |s: f64| {
+        x[0] = 20.0 + s;
+        let value = f.value(&x).unwrap();
+        let other = f.gradient_into(&x, &mut g).unwrap();
+        assert!((value - other).abs() <= 1e-12 * value.abs());
+        assert!(g.iter().all(|g| g.is_finite()));
+    };
+    each(0.5);
+    allocates_nothing("kernels of matrices", each);
+}

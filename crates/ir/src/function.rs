@@ -105,8 +105,15 @@ impl Function {
                 structure.with_bodies(|body| Arc::new((**body).clone().map_params(change)));
         }
         // What the library has stays its own as long as it is the same.
-        if before.is_some_and(|before| !before.same_operations(&self)) {
-            self.leave_library();
+        if let Some(before) = before
+            && !before.same_operations(&self)
+        {
+            // With nothing linear any more, what it was in a derivative has a name, too.
+            let strong = before.strong_form().filter(|strong| strong.same_operations(&self));
+            match strong {
+                Some(strong) => return strong,
+                None => self.leave_library(),
+            }
         }
         self
     }

@@ -37,9 +37,10 @@
 //! | `lib.cholesky` | symmetric positive definite matrix | its lower factor |
 //! | `lib.lu` | square matrix | L and U in one matrix, the order of the rows |
 //! | `lib.solve` | square matrix, list or matrix | the solution through LU |
-//! | `lib.lu_solve` | square matrix, what `lib.lu` gave for it, list or matrix | the solution |
+//! | `lib.lu_solve`, `lib.lu_solve_transposed` | square matrix, what `lib.lu` gave for it, list or matrix | the solution with it or its transpose |
 //! | `lib.solve_lower`, `lib.solve_lower_transposed` | square matrix, list or matrix | the solution with its lower triangle |
 //! | `lib.solve_upper`, `lib.solve_upper_transposed` | square matrix, list or matrix | the solution with its upper triangle |
+//! | `lib.solve_unit_lower`, `lib.solve_unit_lower_transposed` | square matrix, list or matrix | the same with ones in the place of the diagonal |
 //! | `lib.determinant`, `lib.log_determinant` | square matrix | det A; ln \|det A\| |
 //!
 //! Cholesky looks at the lower triangle of A only, and so do its derivatives: a tangent of A is its lower
@@ -52,6 +53,12 @@
 //! pass over matrices, and reverse mode keeps the factors, not what the loops went through. A rule is
 //! written down when it is asked for, since it may call the function whose rule it is. All else is kernels,
 //! whose derivatives are as good as rules.
+//!
+//! A solution is linear in its right-hand side, and what is linear is turned around by name, too: derivatives call
+//! `@lib.solve_lower.lin`, whose right-hand side is a tangent or a cotangent, and reverse mode turns that into
+//! `@lib.solve_lower_transposed.lin`. In `.lin` a right-hand side that is zero stays zero whatever the matrix is, as
+//! with `strong_mul`; `@lib.solve_lower.strong` is the same where nothing is linear any more. So solves are still solves
+//! when the last derivative has been taken, and whoever makes machine code knows them.
 //!
 //! Nothing here panics on numbers: a matrix that is not positive definite has a factor with NaN in it, a
 //! singular one a solution with infinities or NaN. An index out of range is an error of the run.
@@ -107,10 +114,33 @@ pub struct Described {
     pub gives: &'static str,
 }
 
-/// What is asked for: the sizes behind the name, and the types of the arguments.
+/// What is asked for: the sizes behind the name, the types of the arguments, and in which form.
 struct Request<'r> {
     sizes: &'r [usize],
     types: &'r [Type],
+    form: Form,
+}
+
+/// In which form a function is asked for that is linear in one of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it is called by users.
+    Plain,
+    /// A zero stays a zero whatever it is multiplied with: what a derivative computes.
+    Strong,
+    /// The same, and the argument is a tangent or a cotangent.
+    Linear,
+}
+
+impl Form {
+    /// What stands behind the name.
+    fn suffix(self) -> &'static str {
+        match self {
+            Form::Plain => "",
+            Form::Strong => ".strong",
+            Form::Linear => ".lin",
+        }
+    }
 }
 
 /// The text of a function, in which sizes have names, and those that its arguments do not tell.
@@ -134,6 +164,8 @@ struct Entry {
     text: fn(&Request<'_>) -> Option<Source>,
     /// The text of its rule: of the arguments and a tangent of each number among them.
     rule: Option<fn(&Request<'_>) -> Option<Source>>,
+    /// The argument that it is linear in, and which function is its transpose.
+    linear: Option<(usize, &'static str)>,
 }
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
@@ -163,10 +195,11 @@ pub fn all() -> impl Iterator<Item = Described> {
 /// # Errors
 /// A name that there is not, and arguments that the function does not take.
 pub fn function(name: &str, types: &[Type]) -> Result<Function, LibraryError> {
-    let (entry, sizes) = find(name)?;
-    let request = Request { sizes: &sizes, types };
+    let (entry, sizes, form) = find(name)?;
+    let request = Request { sizes: &sizes, types, form };
     let mut function = written(entry, entry.text, &request, types, name)?;
-    let origin = Origin { name: name.to_string(), types: types.to_vec(), rule: OnceLock::new() };
+    let origin =
+        Origin { name: name.to_string(), types: types.to_vec(), form, rule: OnceLock::new() };
     function.library = Some(Arc::new(origin));
     Ok(function)
 }
@@ -198,6 +231,7 @@ impl Builder {
 pub(crate) struct Origin {
     name: String,
     pub(crate) types: Vec<Type>,
+    pub(crate) form: Form,
     /// Its rule, written when it is first asked for.
     rule: OnceLock<Option<Arc<Function>>>,
 }
@@ -208,13 +242,20 @@ impl Origin {
     }
 
     pub(crate) fn has_rule(&self) -> bool {
-        find(&self.name).is_ok_and(|(entry, _)| entry.rule.is_some())
+        find(&self.name).is_ok_and(|(entry, ..)| entry.rule.is_some())
+    }
+
+    /// The function that does the same in another form.
+    fn in_form(&self, form: Form) -> Option<Function> {
+        let (entry, ..) = find(&self.name).ok()?;
+        entry.linear?;
+        function(&format!("{}{}", entry.described.name, form.suffix()), &self.types).ok()
     }
 
     pub(crate) fn rule(&self) -> Option<&Arc<Function>> {
         let write = || {
-            let (entry, sizes) = find(&self.name).ok()?;
-            let request = Request { sizes: &sizes, types: &self.types };
+            let (entry, sizes, form) = find(&self.name).ok()?;
+            let request = Request { sizes: &sizes, types: &self.types, form };
             let tangents = self.types.iter().copied().filter(|ty| ty.is_float());
             let types: Vec<Type> = self.types.iter().copied().chain(tangents).collect();
             let name = format!("{}.jvp", self.name);
@@ -224,15 +265,87 @@ impl Origin {
     }
 }
 
-/// The entry with a name, and the sizes behind it.
-fn find(name: &str) -> Result<(&'static Entry, Vec<usize>), LibraryError> {
-    let mut words = name.split('.');
+/// Solves of matrices of fewer rows are written out in programs of derivatives: what is around them is then made simpler
+/// together with them. With 4 rows their loops take as long either way, and a call of a kernel half of that.
+const WRITTEN_OUT: usize = 4;
+
+/// What a function of the library is known to be beyond its operations.
+impl Function {
+    /// Its name in the library, without the sizes and the form behind it.
+    ///
+    /// ```
+    /// use cotangent_ir::{Type, library};
+    ///
+    /// let matrix = Type::f64s(&[3, 3]);
+    /// let solve = library::function("lib.solve_upper.strong", &[matrix, Type::f64s(&[3])])?;
+    /// assert_eq!(solve.library_name(), Some("lib.solve_upper"));
+    /// assert_eq!(solve.linear_operand(), Some(1));
+    /// assert_eq!(solve.linear_form().unwrap().name(), "lib.solve_upper.lin");
+    /// assert_eq!(solve.transposed_form().unwrap().name(), "lib.solve_upper_transposed.lin");
+    /// # Ok::<(), library::LibraryError>(())
+    /// ```
+    pub fn library_name(&self) -> Option<&'static str> {
+        let origin = self.library.as_ref()?;
+        find(&origin.name).ok().map(|(entry, ..)| entry.described.name)
+    }
+
+    /// The argument that a function of the library is linear in, if it has forms for that.
+    pub fn linear_operand(&self) -> Option<usize> {
+        let origin = self.library.as_ref()?;
+        find(&origin.name).ok()?.0.linear.map(|(operand, _)| operand)
+    }
+
+    /// The function of the library with that argument a tangent or a cotangent.
+    pub fn linear_form(&self) -> Option<Function> {
+        self.library.as_ref()?.in_form(Form::Linear)
+    }
+
+    /// The same as one of ordinary numbers: a zero stays a zero, whatever the matrix is.
+    pub fn strong_form(&self) -> Option<Function> {
+        self.library.as_ref()?.in_form(Form::Strong)
+    }
+
+    /// Whether a zero stays a zero in it, whatever it is multiplied with: it is in one of the two forms.
+    pub fn is_strong(&self) -> bool {
+        self.library.as_ref().is_some_and(|origin| origin.form != Form::Plain)
+    }
+
+    /// The transpose of a function of the library that is linear in an argument, of a cotangent in its place.
+    pub fn transposed_form(&self) -> Option<Function> {
+        let origin = self.library.as_ref()?;
+        let (entry, ..) = find(&origin.name).ok()?;
+        let (_, name) = entry.linear?;
+        function(&format!("{name}{}", Form::Linear.suffix()), &origin.types).ok()
+    }
+
+    /// Whether a call of it in the program of a derivative is to be written out, so that what is around it is made simpler
+    /// with it: a linear solve with few rows. All other calls of functions with a rule stay.
+    pub fn is_written_out(&self) -> bool {
+        let Some(origin) = self.library.as_ref().filter(|origin| origin.form != Form::Plain) else {
+            return false;
+        };
+        let first = origin.types.first().and_then(|ty| ty.dims().first().copied());
+        matches!(first, Some(Dim::Size(n)) if n < WRITTEN_OUT)
+    }
+}
+
+/// The entry with a name, the sizes behind it, and the form behind them.
+fn find(name: &str) -> Result<(&'static Entry, Vec<usize>, Form), LibraryError> {
+    let forms = [Form::Strong, Form::Linear];
+    let form = forms.into_iter().find(|form| name.ends_with(form.suffix()));
+    let stem = form.and_then(|form| name.strip_suffix(form.suffix())).unwrap_or(name);
+    let form = form.unwrap_or(Form::Plain);
+    let mut words = stem.split('.');
     let (prefix, stem) = (words.next(), words.next().unwrap_or(""));
     let sizes: Option<Vec<usize>> =
         words.map(|size| size.parse().ok().filter(|n| *n < 1 << 40)).collect();
     let named = |entry: &&Entry| entry.described.name.strip_prefix(PREFIX) == Some(stem);
     match (entries().find(named), sizes) {
-        (Some(entry), Some(sizes)) if prefix == Some("lib") => Ok((entry, sizes)),
+        (Some(entry), Some(sizes))
+            if prefix == Some("lib") && (form == Form::Plain || entry.linear.is_some()) =>
+        {
+            Ok((entry, sizes, form))
+        }
         _ => {
             let near = nearest_of(name, all().map(|f| f.name));
             let near = near.map_or(String::new(), |near| format!("; did you mean `@{near}`?"));

@@ -80,9 +80,16 @@ fn samples() -> Vec<(&'static str, Vec<Type>)> {
         ("lib.cumsum", vec![f(&[n])]),
         ("lib.cumsum", vec![f(&[n, m, k])]),
         ("lib.sort", vec![f(&[n])]),
-        ("lib.lu_solve", vec![f(&[n, n]), f(&[n, n]), indices(n), f(&[n])]),
-        ("lib.lu_solve", vec![f(&[n, n]), f(&[n, n]), indices(n), f(&[n, m])]),
     ];
+    for name in [
+        "lib.lu_solve",
+        "lib.lu_solve.strong",
+        "lib.lu_solve_transposed",
+        "lib.lu_solve_transposed.strong",
+    ] {
+        all.push((name, vec![f(&[n, n]), f(&[n, n]), indices(n), f(&[n])]));
+        all.push((name, vec![f(&[n, n]), f(&[n, n]), indices(n), f(&[n, m])]));
+    }
     for name in ["lib.cholesky", "lib.lu", "lib.determinant", "lib.log_determinant"] {
         all.push((name, vec![f(&[n, n])]));
     }
@@ -91,6 +98,10 @@ fn samples() -> Vec<(&'static str, Vec<Type>)> {
         "lib.solve_lower_transposed",
         "lib.solve_upper",
         "lib.solve_upper_transposed",
+        "lib.solve_upper_transposed.strong",
+        "lib.solve_unit_lower",
+        "lib.solve_unit_lower.strong",
+        "lib.solve_unit_lower_transposed",
         "lib.solve",
     ] {
         all.push((name, vec![f(&[n, n]), f(&[n])]));
@@ -125,6 +136,32 @@ fn every_function_verifies_and_so_does_its_rule() {
             assert_eq!(rule.params().len(), types.len() + numbers, "{name}");
             assert_eq!(rule.params().iter().filter(|p| p.linear).count(), numbers, "{name}");
         }
+    }
+}
+
+#[test]
+fn what_is_linear_has_forms_for_that() {
+    for (name, types) in samples() {
+        let f = library::function(name, &types).unwrap();
+        let Some(k) = f.linear_operand() else {
+            let forms = [f.linear_form(), f.strong_form(), f.transposed_form()];
+            assert!(forms.iter().all(Option::is_none), "{name}");
+            assert!(library::function(&format!("{name}.lin"), &types).is_err(), "{name}");
+            continue;
+        };
+        let (linear, strong) = (f.linear_form().unwrap(), f.strong_form().unwrap());
+        for form in [&linear, &strong] {
+            form.verify().unwrap();
+            assert!(form.is_strong() && form.library_name() == f.library_name(), "{name}");
+        }
+        assert!(linear.linear_values().unwrap().contains(&true), "{name}");
+        assert!(linear.params().iter().enumerate().all(|(j, p)| p.linear == (j == k)), "{name}");
+        // Without what is linear it is the other.
+        let ordinary = linear.clone().map_params(&|p| p.linear = false);
+        assert_eq!(ordinary.name(), strong.name());
+        assert!(ordinary.is_library());
+        // Twice turned around is as it was.
+        assert_eq!(linear.transposed_form().unwrap().transposed_form().unwrap(), linear);
     }
 }
 

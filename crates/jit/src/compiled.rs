@@ -7,6 +7,7 @@ use cotangent_ir::{Element, Function, Type};
 
 use crate::apart::apart;
 use crate::blocks::blocked;
+use crate::dense::extracted;
 use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
@@ -31,6 +32,7 @@ pub struct Compiled {
     pub(crate) arena: usize,
     pub(crate) stacks: Vec<usize>,
     pub(crate) packed: bool,
+    pub(crate) kernels: bool,
     /// What everything is made of, if it is all the same: lists of such need not be converted.
     pub(crate) element: Option<Element>,
     pub(crate) failures: Vec<Failure>,
@@ -125,6 +127,7 @@ impl Compiled {
             arena: emitted.arena,
             stacks: emitted.stacks,
             packed: emitted.packed,
+            kernels: emitted.kernels,
             element: common(f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty))),
             failures: emitted.failures,
             strict: None,
@@ -224,6 +227,7 @@ fn emitted(
     options: &Options,
     marked: bool,
 ) -> Result<Emitted, JitError> {
+    let f = if options.kernels { &extracted(f) } else { f };
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
     if !options.scalar {

@@ -9,6 +9,7 @@ mod blocks;
 mod cache;
 mod compiled;
 mod cpu;
+mod dense;
 mod emit;
 mod error;
 mod fuse;

@@ -44,8 +44,8 @@ impl Object {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
         let cpu = cpu.unwrap_or(&llvm.cpu);
         check_name(name)?;
-        // Threads are cotangent's.
-        let options = Options { parallel: None, ..options.clone() };
+        // Threads are cotangent's, and so are the kernels that are called.
+        let options = Options { parallel: None, kernels: false, ..options.clone() };
         let emitted = emit(&fused(f, LEAST), &options, cpu.vector_bytes, true, false)?;
         if !emitted.stacks.is_empty() {
             let what =

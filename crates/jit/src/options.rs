@@ -10,6 +10,9 @@ pub struct Options {
     /// Threads share the work of tables and sums that take at least so many operations; with `None` there is one thread. The
     /// digits do not depend on how many threads there are: `rayon` decides that.
     pub parallel: Option<usize>,
+    /// Whether products, factorisations and solves of matrices that are large enough are left to the kernels of `faer`: their
+    /// order of sums is their own. Without them everything is loops in machine code, which needs nobody to call.
+    pub kernels: bool,
 }
 
 /// Below this a thread has hardly begun when all is done: about 50 µs.
@@ -17,15 +20,16 @@ const PARALLEL: usize = 1 << 20;
 
 impl Default for Options {
     fn default() -> Self {
-        Options { contract: true, scalar: false, parallel: Some(PARALLEL) }
+        Options { contract: true, scalar: false, parallel: Some(PARALLEL), kernels: true }
     }
 }
 
 impl Options {
-    /// Every operation rounds as the interpreter does. Sums over many points still go several points at a time.
+    /// Every operation rounds as the interpreter does, so there are no kernels. Sums over many points still go several points
+    /// at a time.
     #[must_use]
     pub fn exact(mut self) -> Options {
-        self.contract = false;
+        (self.contract, self.kernels) = (false, false);
         self
     }
 }

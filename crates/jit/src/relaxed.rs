@@ -88,8 +88,16 @@ fn relax(f: &Function, params: &[bool]) -> Option<(Function, Loose)> {
 
 /// An operation with bodies, and which of its parts are loose.
 fn relax_structure(structure: &Structure, given: &[bool]) -> Option<(Structure, Loose)> {
-    if matches!(structure, Structure::Derive(_)) {
-        return None;
+    match structure {
+        Structure::Derive(_) => return None,
+        // What is known by its name stays what it is.
+        Structure::Call { function } => {
+            let any = given.contains(&true);
+            let loose = |v: &Value| any && function.ty(*v).is_float();
+            let found = function.results().iter().map(loose).collect();
+            return (!any || hands_on(function)).then(|| (structure.clone(), found));
+        }
+        _ => {}
     }
     let count = structure.bodies().next()?.params().len();
     let mut params: Loose = (0..count)
@@ -122,6 +130,20 @@ fn relax_structure(structure: &Structure, given: &[bool]) -> Option<(Structure, 
             return Some((new, found));
         }
     }
+}
+
+/// Whether a NaN that a function is given is one in what it gives, whatever way it goes.
+fn hands_on(f: &Function) -> bool {
+    f.values().all(|v| match (f.op(v), f.structure(v)) {
+        (Op::Elementary(code, _), _) => stays_nan(code),
+        (Op::Compare(_) | Op::Select | Op::Cast | Op::Argsort, _) => false,
+        (_, Some(Structure::Red { reducer, body, .. })) => {
+            matches!(reducer, Reducer::Sum | Reducer::Product) && hands_on(body)
+        }
+        (_, Some(Structure::While { .. } | Structure::If { .. } | Structure::Derive(_))) => false,
+        (_, Some(structure)) => structure.bodies().all(|body| hands_on(body)),
+        _ => true,
+    })
 }
 
 /// Whether a NaN among its operands is one in what comes out.

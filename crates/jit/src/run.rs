@@ -4,7 +4,7 @@ use cotangent_ir::{Element, RunError};
 
 use crate::compiled::Part;
 use crate::emit::Failure;
-use crate::{Compiled, runtime};
+use crate::{Compiled, dense, runtime};
 
 /// A number that lists of arguments are made of: a double or a single.
 pub trait Number: Copy + Into<f64> + sealed::Sealed {
@@ -95,8 +95,11 @@ fn lines(bytes: usize) -> Vec<Line> {
 }
 
 impl Compiled {
-    /// Memory for runs.
+    /// Memory for runs. What the kernels of matrices keep for each thread is made on this one, too.
     pub fn workspace(&self) -> Workspace {
+        if self.kernels {
+            dense::ready();
+        }
         Workspace {
             program: self.number,
             arena: lines(self.arena),

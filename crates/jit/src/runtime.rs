@@ -249,6 +249,6 @@ pub(crate) fn address(name: &str) -> Option<usize> {
         "fmaf" => fmaf as *const () as usize,
         "fmod" => fmod as *const () as usize,
         "fmodf" => fmodf as *const () as usize,
-        _ => return None,
+        _ => return crate::dense::address(name),
     })
 }

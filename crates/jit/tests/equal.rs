@@ -73,7 +73,9 @@ fn check(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
     // Every other program on threads, however small it is.
     let parallel = tally.same.is_multiple_of(4).then_some(1);
     let vectors = Options { parallel, ..Options::default().exact() };
-    for options in [vectors, Options { scalar: true, contract: false, parallel: None }] {
+    for options in
+        [vectors, Options { scalar: true, contract: false, parallel: None, kernels: false }]
+    {
         let compiled = match Compiled::new(f, &options) {
             Ok(compiled) => compiled,
             Err(JitError::Unsupported(why)) => {

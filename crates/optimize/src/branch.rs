@@ -10,11 +10,12 @@ use crate::stats::Tally;
 use crate::visit::{Site, copy_into, rebuild, same_outside, with_params};
 
 /// The function with calls written out, but for those of functions with a derivative of their own: it
-/// would be lost. In bodies there are no guards, so functions that have some stay there, too.
+/// would be lost. Of those only small solves in derivatives are written out. In bodies there are no guards, so functions that have some stay there, too.
 pub(crate) fn inline(f: &Function, tally: &mut Tally) -> Function {
     rebuild(f, &mut |b, site| {
         let Structure::Call { function } = site.structure else { return None };
-        if function.rule().is_some() || site.inside && function.has_guards() {
+        let stays = function.rule().is_some() && !function.is_written_out();
+        if stays || site.inside && function.has_guards() {
             return None;
         }
         tally.structural("inline", function.name(), "its operations");

@@ -19,6 +19,11 @@ pub(crate) trait Expansion {
     /// How many values go beside one.
     fn width(&self) -> usize;
 
+    /// Whether they are linear in the text: tangents, to be turned around.
+    fn is_linear(&self) -> bool {
+        false
+    }
+
     /// A parameter for the k-th of them.
     fn param(&self, b: &mut Builder, name: &str, k: usize, ty: Type) -> Value;
 

@@ -82,12 +82,41 @@ impl Writer<'_> {
                 }
                 Some(rule) => {
                     self.copies.value(b, self.f, value, &[]);
-                    self.expansion.by_rule(b, function, rule, &args, &moving)?
+                    match self.linear_call(b, function, &args, &moving) {
+                        Some(along) => along,
+                        None => self.expansion.by_rule(b, function, rule, &args, &moving)?,
+                    }
                 }
             },
         };
         self.parts[value.index()] = along;
         Ok(())
+    }
+
+    /// A call in which only that moves in which it is linear: what goes beside goes through the same function.
+    fn linear_call(
+        &self,
+        b: &mut Builder,
+        function: &Function,
+        args: &[Value],
+        moving: &[Option<Along>],
+    ) -> Option<Vec<Option<Along>>> {
+        let k = function.linear_operand()?;
+        let along = moving[k].as_ref()?;
+        if moving.iter().enumerate().any(|(j, along)| j != k && along.is_some()) {
+            return None;
+        }
+        let form = match self.expansion.is_linear() {
+            true => function.linear_form()?,
+            false => function.strong_form()?,
+        };
+        let function = Arc::new(form);
+        let mut beside = |v: &Value| {
+            let mut all = args.to_vec();
+            all[k] = *v;
+            b.structure(Structure::Call { function: function.clone() }, &all)[0]
+        };
+        Some(vec![Some(along.iter().map(&mut beside).collect())])
     }
 
     /// A kernel or branch that computes what goes beside another.

@@ -88,6 +88,10 @@ impl Expansion for Tangent {
         self.element
     }
 
+    fn is_linear(&self) -> bool {
+        true
+    }
+
     fn param(&self, b: &mut Builder, name: &str, _: usize, ty: Type) -> Value {
         b.linear_param(format!("d{name}"), ty)
     }

@@ -60,7 +60,7 @@ pub(crate) fn zeros_like(b: &mut Builder, value: Value) -> Value {
 }
 
 /// The function with what it calls written out, but for calls of functions with a derivative of their own
-/// that nothing linear goes into.
+/// that nothing linear goes into, and of those that are turned around by name.
 pub(crate) fn without_calls(f: &Function) -> Function {
     f.rebuilt(|b, copies, value| called_here(f, b, copies, value))
 }
@@ -71,7 +71,9 @@ fn called_here(f: &Function, b: &mut Builder, copies: &mut Copied, value: Value)
     let operands = copies.operands(f, value);
     let parts = match structure {
         Structure::Call { function }
-            if function.rule().is_none() || function.params().iter().any(|p| p.linear) =>
+            if function.rule().is_none()
+                || function.params().iter().any(|p| p.linear)
+                    && function.transposed_form().is_none() =>
         {
             let Ok(results) = function.write_into(b, &operands, |b, copies, value| {
                 Ok::<_, Infallible>(called_here(function, b, copies, value))

@@ -98,7 +98,23 @@ impl Turner<'_> {
                 Ok(())
             }
             Structure::If { .. } => self.turn_branch(b, structure, &operands, &linear, &cotangents),
-            // Loops have been seen to, and calls are written out.
+            // All others are written out.
+            Structure::Call { function } => {
+                let (Some(k), Some(turned)) =
+                    (function.linear_operand(), function.transposed_form())
+                else {
+                    return Ok(());
+                };
+                let Some(Some(cotangent)) = cotangents.first() else { return Ok(()) };
+                let handed: Vec<Value> = (0..operands.len())
+                    .map(|o| if o == k { *cotangent } else { self.copies.of(operands[o]) })
+                    .collect();
+                let call = Structure::Call { function: Arc::new(turned) };
+                let found = b.structure(call, &handed);
+                self.add(b, operands[k], found[0]);
+                Ok(())
+            }
+            // Loops have been seen to.
             _ => Ok(()),
         }
     }

@@ -56,6 +56,9 @@ fn factors(n: usize) -> Vec<Case> {
             "lib.solve_lower_transposed",
             "lib.solve_upper",
             "lib.solve_upper_transposed",
+            "lib.solve_unit_lower",
+            "lib.solve_unit_lower_transposed",
+            "lib.solve_upper.strong",
         ] {
             all.push(case(name, &[a, b], [matrix(5, n), right.clone()].concat()));
         }

@@ -11,7 +11,13 @@ const fn entry(
     gives: &'static str,
     text: fn(&Request<'_>) -> Option<Source>,
 ) -> Entry {
-    Entry { described: Described { name, takes, gives }, numbers: false, text, rule: None }
+    Entry {
+        described: Described { name, takes, gives },
+        numbers: false,
+        text,
+        rule: None,
+        linear: None,
+    }
 }
 
 const fn of_numbers(

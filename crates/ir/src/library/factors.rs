@@ -4,7 +4,6 @@
 //! LU: Gaussian elimination with row exchanges; a pivot that is zero leaves its column as it is, as LAPACK's
 //! `getrf` does, so that determinants of singular matrices are zero.
 
-use super::solves::{LOWER, UNIT_LOWER, UPPER_TRANSPOSED};
 use super::{Described, Entry, Request, Source, ranks};
 
 const TAKES: &str = "a square matrix [n, n]f64";
@@ -20,7 +19,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
         numbers: true,
         text: |r| square(r, CHOLESKY.to_string()),
-        rule: Some(|r| square(r, LOWER.text("lower", 2, true)? + CHOLESKY_RULE)),
+        rule: Some(|r| square(r, CHOLESKY_RULE.to_string())),
+        linear: None,
     },
     Entry {
         described: Described {
@@ -31,11 +31,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
         numbers: true,
         text: |r| square(r, LU.to_string()),
-        rule: Some(|r| {
-            let lower = UNIT_LOWER.text("lower", 2, true)?;
-            let upper = UPPER_TRANSPOSED.text("upper", 2, true)?;
-            square(r, lower + &upper + LU_RULE)
-        }),
+        rule: Some(|r| square(r, LU_RULE.to_string())),
+        linear: None,
     },
     Entry {
         described: Described {
@@ -46,6 +43,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         numbers: true,
         text: |r| square(r, DETERMINANT.to_string()),
         rule: None,
+        linear: None,
     },
     Entry {
         described: Described {
@@ -56,6 +54,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         numbers: true,
         text: |r| square(r, LOG_DETERMINANT.to_string()),
         rule: None,
+        linear: None,
     },
 ];
 
@@ -109,9 +108,9 @@ fn @rule<n>(%a: [n, n]f64, %da: lin [n, n]f64) -> [n, n]f64 {
     %e = ld %da[%r, %c]
     yield %e
   }
-  %y = call @lower(%l, %s)
+  %y = call @lib.solve_lower.lin(%l, %s)
   %yt = tab (%i < n, %j < n) { %e = ld %y[%j, %i] yield %e }
-  %z = call @lower(%l, %yt)
+  %z = call @lib.solve_lower.lin(%l, %yt)
   %phi = tab (%i < n, %j < n) {
     %e = ld %z[%i, %j]
     %half = mul %e, 0.5
@@ -178,40 +177,56 @@ fn @lu<n>(%a: [n, n]f64) -> ([n, n]f64, [n]i64) {
 }
 ";
 
-/// With F = L⁻¹ P dA U⁻¹: dL = L tril(F, −1), dU = triu(F) U. The matrix %g is Fᵀ. Below the diagonal the terms are
-/// `l_ik f_kj` with j < k ≤ i, elsewhere `f_ik u_kj` with i ≤ k ≤ j.
+/// With F = L⁻¹ P dA U⁻¹: dL = L tril(F, −1), dU = triu(F) U, as products of matrices with zeros in the other triangle. The
+/// matrix %g is Fᵀ.
 const LU_RULE: &str = "
 fn @rule<n>(%a: [n, n]f64, %da: lin [n, n]f64) -> [n, n]f64 {
   %f, %p = call @lib.lu(%a)
   %pa = tab (%i < n) { %r = ld %p[%i] %e = ld %da[%r] yield %e }
-  %y = call @lower(%f, %pa)
+  %y = call @lib.solve_unit_lower.lin(%f, %pa)
   %yt = tab (%i < n, %j < n) { %e = ld %y[%j, %i] yield %e }
-  %g = call @upper(%f, %yt)
+  %g = call @lib.solve_upper_transposed.lin(%f, %yt)
+  %l = tab (%i < n, %k < n) {
+    %e = ld %f[%i, %k]
+    %below = gt %i, %k
+    %here = eq %i, %k
+    %d = select %here, 1.0, 0.0
+    %v = select %below, %e, %d
+    yield %v
+  }
+  %u = tab (%k < n, %j < n) {
+    %e = ld %f[%k, %j]
+    %within = le %k, %j
+    %v = select %within, %e, 0.0
+    yield %v
+  }
+  %below = tab (%k < n, %j < n) {
+    %e = ld %g[%j, %k]
+    %within = gt %k, %j
+    %v = select %within, %e, 0.0
+    yield %v
+  }
+  %above = tab (%i < n, %k < n) {
+    %e = ld %g[%k, %i]
+    %within = ge %k, %i
+    %v = select %within, %e, 0.0
+    yield %v
+  }
   %df = tab (%i < n, %j < n) {
-    %below = gt %i, %j
-    %first = imin %i, %j
-    %last = imax %i, %j
-    %v = red sum (%k < n) {
-      %r = select %below, %i, %k
-      %c = select %below, %k, %j
-      %e = ld %f[%r, %c]
-      %from = ge %k, %first
-      %to = le %k, %last
-      %within = and %from, %to
-      %c0 = select %within, %e, 0.0
-      %here = eq %k, %i
-      %one = and %below, %here
-      %c1 = select %one, 1.0, %c0
-      %there = eq %k, %j
-      %none = and %below, %there
-      %c2 = select %none, 0.0, %c1
-      %s = select %below, %j, %k
-      %t = select %below, %k, %i
-      %g_st = ld %g[%s, %t]
-      %p = mul %c2, %g_st
+    %dl = red sum (%k < n) {
+      %c = ld %l[%i, %k]
+      %e = ld %below[%k, %j]
+      %p = mul %c, %e
       yield %p
     }
-    yield %v
+    %du = red sum (%k < n) {
+      %e = ld %above[%i, %k]
+      %c = ld %u[%k, %j]
+      %p = mul %e, %c
+      yield %p
+    }
+    %sum = add %dl, %du
+    yield %sum
   }
   ret %df
 }

@@ -3,66 +3,95 @@
 //! Rows are found one after the other, `x_i = (b_i − Σ_j a_ij x_j) / a_ii` over the rows found so far; a row is
 //! a number where the right-hand side is a list. So both are the same text.
 
-use super::{Described, Entry, Request, Source, ranks};
+use super::{Described, Entry, Form, Request, Source, ranks};
 
 /// A triangle of a matrix, as it stands or transposed.
 #[derive(Clone, Copy)]
-pub(super) struct Triangle {
-    pub(super) lower: bool,
-    pub(super) transposed: bool,
+struct Triangle {
+    lower: bool,
+    transposed: bool,
     /// Whether the diagonal is one and not looked at.
-    pub(super) unit: bool,
+    unit: bool,
 }
 
-pub(super) const LOWER: Triangle = Triangle { lower: true, transposed: false, unit: false };
-pub(super) const UPPER: Triangle = Triangle { lower: false, transposed: false, unit: false };
-pub(super) const UNIT_LOWER: Triangle = Triangle { unit: true, ..LOWER };
-pub(super) const UPPER_TRANSPOSED: Triangle = Triangle { transposed: true, ..UPPER };
+const LOWER: Triangle = Triangle { lower: true, transposed: false, unit: false };
+const UPPER: Triangle = Triangle { lower: false, transposed: false, unit: false };
+const UNIT_LOWER: Triangle = Triangle { unit: true, ..LOWER };
 const LOWER_TRANSPOSED: Triangle = Triangle { transposed: true, ..LOWER };
+const UPPER_TRANSPOSED: Triangle = Triangle { transposed: true, ..UPPER };
+const UNIT_LOWER_TRANSPOSED: Triangle = Triangle { transposed: true, ..UNIT_LOWER };
 
 const TAKES: &str = "a square matrix [n, n]f64 and a right-hand side [n]f64 or [n, m]f64";
 
+const TAKES_FACTORS: &str = "a square matrix [n, n]f64, what `lib.lu` gave for it ([n, n]f64 and [n]i64), and a \
+                             right-hand side [n]f64 or [n, m]f64";
+
+/// A solve that is linear in one of its arguments; its transpose is another.
+const fn linear(
+    (name, transposed): (&'static str, &'static str),
+    (takes, gives): (&'static str, &'static str),
+    operand: usize,
+    text: fn(&Request<'_>) -> Option<Source>,
+    rule: fn(&Request<'_>) -> Option<Source>,
+) -> Entry {
+    Entry {
+        described: Described { name, takes, gives },
+        numbers: true,
+        text,
+        rule: Some(rule),
+        linear: Some((operand, transposed)),
+    }
+}
+
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry {
-        described: Described {
-            name: "lib.solve_lower",
-            takes: TAKES,
-            gives: "x with L x = b, where L is the lower triangle of the matrix",
-        },
-        numbers: true,
-        text: |r| triangular(r, LOWER),
-        rule: Some(|r| triangular_rule(r, "solve_lower", LOWER)),
-    },
-    Entry {
-        described: Described {
-            name: "lib.solve_lower_transposed",
-            takes: TAKES,
-            gives: "x with Lᵀ x = b, where L is the lower triangle of the matrix",
-        },
-        numbers: true,
-        text: |r| triangular(r, LOWER_TRANSPOSED),
-        rule: Some(|r| triangular_rule(r, "solve_lower_transposed", LOWER_TRANSPOSED)),
-    },
-    Entry {
-        described: Described {
-            name: "lib.solve_upper",
-            takes: TAKES,
-            gives: "x with U x = b, where U is the upper triangle of the matrix",
-        },
-        numbers: true,
-        text: |r| triangular(r, UPPER),
-        rule: Some(|r| triangular_rule(r, "solve_upper", UPPER)),
-    },
-    Entry {
-        described: Described {
-            name: "lib.solve_upper_transposed",
-            takes: TAKES,
-            gives: "x with Uᵀ x = b, where U is the upper triangle of the matrix",
-        },
-        numbers: true,
-        text: |r| triangular(r, UPPER_TRANSPOSED),
-        rule: Some(|r| triangular_rule(r, "solve_upper_transposed", UPPER_TRANSPOSED)),
-    },
+    linear(
+        ("lib.solve_lower", "lib.solve_lower_transposed"),
+        (TAKES, "x with L x = b, where L is the lower triangle of the matrix"),
+        1,
+        |r| triangular(r, LOWER),
+        |r| triangular_rule(r, "solve_lower", LOWER),
+    ),
+    linear(
+        ("lib.solve_lower_transposed", "lib.solve_lower"),
+        (TAKES, "x with Lᵀ x = b, where L is the lower triangle of the matrix"),
+        1,
+        |r| triangular(r, LOWER_TRANSPOSED),
+        |r| triangular_rule(r, "solve_lower_transposed", LOWER_TRANSPOSED),
+    ),
+    linear(
+        ("lib.solve_upper", "lib.solve_upper_transposed"),
+        (TAKES, "x with U x = b, where U is the upper triangle of the matrix"),
+        1,
+        |r| triangular(r, UPPER),
+        |r| triangular_rule(r, "solve_upper", UPPER),
+    ),
+    linear(
+        ("lib.solve_upper_transposed", "lib.solve_upper"),
+        (TAKES, "x with Uᵀ x = b, where U is the upper triangle of the matrix"),
+        1,
+        |r| triangular(r, UPPER_TRANSPOSED),
+        |r| triangular_rule(r, "solve_upper_transposed", UPPER_TRANSPOSED),
+    ),
+    linear(
+        ("lib.solve_unit_lower", "lib.solve_unit_lower_transposed"),
+        (
+            TAKES,
+            "x with L x = b, where L is the lower triangle of the matrix with ones on the diagonal",
+        ),
+        1,
+        |r| triangular(r, UNIT_LOWER),
+        |r| triangular_rule(r, "solve_unit_lower", UNIT_LOWER),
+    ),
+    linear(
+        ("lib.solve_unit_lower_transposed", "lib.solve_unit_lower"),
+        (
+            TAKES,
+            "x with Lᵀ x = b, where L is the lower triangle of the matrix with ones on the diagonal",
+        ),
+        1,
+        |r| triangular(r, UNIT_LOWER_TRANSPOSED),
+        |r| triangular_rule(r, "solve_unit_lower_transposed", UNIT_LOWER_TRANSPOSED),
+    ),
     Entry {
         described: Described {
             name: "lib.solve",
@@ -72,18 +101,28 @@ pub(super) const ENTRIES: &[Entry] = &[
         numbers: true,
         text: solve,
         rule: None,
+        linear: None,
     },
-    Entry {
-        described: Described {
-            name: "lib.lu_solve",
-            takes: "a square matrix [n, n]f64, what `lib.lu` gave for it ([n, n]f64 and [n]i64), and a \
-                    right-hand side [n]f64 or [n, m]f64",
-            gives: "x with A x = b; the derivative is that of the solution by A and b, whatever the factors do",
-        },
-        numbers: true,
-        text: lu_solve,
-        rule: Some(lu_solve_rule),
-    },
+    linear(
+        ("lib.lu_solve", "lib.lu_solve_transposed"),
+        (
+            TAKES_FACTORS,
+            "x with A x = b; the derivative is that of the solution by A and b, whatever the factors do",
+        ),
+        3,
+        |r| lu_solve(r, false),
+        |r| lu_solve_rule(r, false),
+    ),
+    linear(
+        ("lib.lu_solve_transposed", "lib.lu_solve"),
+        (
+            TAKES_FACTORS,
+            "x with Aᵀ x = b; the derivative is that of the solution by A and b, whatever the factors do",
+        ),
+        3,
+        |r| lu_solve(r, true),
+        |r| lu_solve_rule(r, true),
+    ),
 ];
 
 /// The names of dimensions and the type of a right-hand side, by its rank.
@@ -106,23 +145,33 @@ impl Triangle {
         if self.transposed { "%j, %i" } else { "%i, %j" }
     }
 
-    /// The solution as a function with a name, of a matrix and a right-hand side; linear in the latter, if
-    /// so marked.
-    pub(super) fn text(self, name: &str, rank: usize, linear: bool) -> Option<String> {
+    /// The solution of a matrix and a right-hand side, in a form.
+    fn text(self, rank: usize, form: Form) -> Option<String> {
         let (symbols, rhs) = side(rank)?;
-        let (lin, carried) = if linear { ("lin ", ": lin") } else { ("", "") };
+        let (lin, carried) = match form {
+            Form::Linear => ("lin ", ": lin"),
+            _ => ("", ""),
+        };
         let (row, before) = match self.forward() {
             true => ("iadd %t, 0", "lt"),
             false => ("isub %last, %t", "gt"),
         };
-        let divided = match self.unit {
-            true => "%q = sub %b_i, %sum",
-            false => "%left = sub %b_i, %sum %d = ld %a[%i, %i] %q = div %left, %d",
+        let product = match form {
+            Form::Plain => "mul %c, %x_j",
+            _ => "strong_mul %x_j, %c",
+        };
+        let divided = match (self.unit, form) {
+            (true, _) => "%q = sub %b_i, %sum",
+            (_, Form::Plain) => "%left = sub %b_i, %sum %d = ld %a[%i, %i] %q = div %left, %d",
+            _ => {
+                "%left = sub %b_i, %sum %d = ld %a[%i, %i] %inverse = recip %d
+                 %q = strong_mul %left, %inverse"
+            }
         };
         let entry = self.entry();
         // The mask is on the coefficient: the rows that are not found yet are zero.
         Some(format!(
-            "fn @{name}<{symbols}>(%a: [n, n]f64, %b: {lin}{rhs}) -> {rhs} {{
+            "fn @solve<{symbols}>(%a: [n, n]f64, %b: {lin}{rhs}) -> {rhs} {{
                %n = extent{{0}} %a
                %last = isub %n, 1
                %zero = fill 0.0f64 : {rhs}
@@ -133,7 +182,7 @@ impl Triangle {
                    %e = ld %a[{entry}]
                    %c = select %found, %e, 0.0
                    %x_j = ld %s[%j]
-                   %p = mul %c, %x_j
+                   %p = {product}
                    yield %p
                  }}
                  %b_i = ld %b[%i]
@@ -149,35 +198,57 @@ impl Triangle {
 
 fn triangular(r: &Request<'_>, triangle: Triangle) -> Option<Source> {
     let ([], [2, rank]) = (r.sizes, &ranks(r)[..]) else { return None };
-    Some(triangle.text("solve", *rank, false)?.into())
+    Some(triangle.text(*rank, r.form)?.into())
+}
+
+/// What is called in a rule for the solution itself, and for its tangent.
+fn forms(form: Form) -> (&'static str, &'static str) {
+    let own = if form == Form::Plain { Form::Plain } else { Form::Strong };
+    (own.suffix(), Form::Linear.suffix())
+}
+
+/// The lines that make of the right-hand side `%db` and a tangent of the matrix the one of the tangent: `%db − dA x`, given
+/// the text of an element c of dA at row `%i` and column `%j`. Numbers one by one, so that it is seen to be a product.
+fn residual(rank: usize, element: &str) -> String {
+    let (domain, of_x, of_b) = match rank {
+        1 => ("%i < n", "%j", "%i"),
+        _ => ("%i < n, %k < m", "%j, %k", "%i, %k"),
+    };
+    format!(
+        "%r = tab ({domain}) {{
+           %sum = red sum (%j < n) {{
+             {element}
+             %x_j = ld %x[{of_x}]
+             %p = mul %c, %x_j
+             yield %p
+           }}
+           %b_i = ld %db[{of_b}]
+           %left = sub %b_i, %sum
+           yield %left
+         }}"
+    )
 }
 
 /// dx = A⁻¹ (db − dA x), of dA the triangle.
 fn triangular_rule(r: &Request<'_>, name: &str, triangle: Triangle) -> Option<Source> {
     let [2, rank] = ranks(r)[..] else { return None };
     let (symbols, rhs) = side(rank)?;
-    let solve = triangle.text("linear", rank, true)?;
-    let within = if triangle.forward() { "le" } else { "ge" };
+    let within = match (triangle.forward(), triangle.unit) {
+        (true, false) => "le",
+        (true, true) => "lt",
+        (false, false) => "ge",
+        (false, true) => "gt",
+    };
     let entry = triangle.entry();
+    let element =
+        format!("%within = {within} %j, %i %e = ld %da[{entry}] %c = select %within, %e, 0.0");
+    let (lines, (own, lin)) = (residual(rank, &element), forms(r.form));
     Some(
         format!(
-            "{solve}
-             fn @rule<{symbols}>(%a: [n, n]f64, %b: {rhs}, %da: lin [n, n]f64, %db: lin {rhs}) -> {rhs} {{
-               %x = call @lib.{name}(%a, %b)
-               %r = tab (%i < n) {{
-                 %sum = red sum (%j < n) {{
-                   %within = {within} %j, %i
-                   %e = ld %da[{entry}]
-                   %c = select %within, %e, 0.0
-                   %x_j = ld %x[%j]
-                   %p = mul %c, %x_j
-                   yield %p
-                 }}
-                 %b_i = ld %db[%i]
-                 %left = sub %b_i, %sum
-                 yield %left
-               }}
-               %dx = call @linear(%a, %r)
+            "fn @rule<{symbols}>(%a: [n, n]f64, %b: {rhs}, %da: lin [n, n]f64, %db: lin {rhs}) -> {rhs} {{
+               %x = call @lib.{name}{own}(%a, %b)
+               {lines}
+               %dx = call @lib.{name}{lin}(%a, %r)
                ret %dx
              }}"
         )
@@ -200,26 +271,38 @@ fn solve(r: &Request<'_>) -> Option<Source> {
     )
 }
 
-/// The helpers of a solve with factors, and the solve itself with its right-hand side in order.
-fn with_factors(rank: usize, linear: bool) -> Option<(String, &'static str)> {
-    let lower = UNIT_LOWER.text("lower", rank, linear)?;
-    let upper = UPPER.text("upper", rank, linear)?;
-    let lines = "%pb = tab (%i < n) { %k = ld %p[%i] %e = ld %r[%k] yield %e }
-                 %y = call @lower(%f, %pb)
-                 %x = call @upper(%f, %y)
-                 ret %x";
-    Some((format!("{lower}{upper}"), lines))
-}
-
-fn lu_solve(r: &Request<'_>) -> Option<Source> {
+/// P A = L U, so x = U⁻¹ L⁻¹ P b; of the transpose, x = Pᵀ L⁻ᵀ U⁻ᵀ b.
+fn lu_solve(r: &Request<'_>, transposed: bool) -> Option<Source> {
     let ([], [2, 2, 1, rank]) = (r.sizes, &ranks(r)[..]) else { return None };
     let (symbols, rhs) = side(*rank)?;
-    let (helpers, lines) = with_factors(*rank, false)?;
+    let suffix = r.form.suffix();
+    let (lin, carried) = match r.form {
+        Form::Linear => ("lin ", ": lin"),
+        _ => ("", ""),
+    };
+    let lines = match transposed {
+        false => format!(
+            "%pb = tab (%i < n) {{ %k = ld %p[%i] %e = ld %b[%k] yield %e }}
+             %y = call @lib.solve_unit_lower{suffix}(%f, %pb)
+             %x = call @lib.solve_upper{suffix}(%f, %y)"
+        ),
+        true => format!(
+            "%y = call @lib.solve_upper_transposed{suffix}(%f, %b)
+             %px = call @lib.solve_unit_lower_transposed{suffix}(%f, %y)
+             %zero = fill 0.0f64 : {rhs}
+             %x = acc (%i < n) (%s{carried} = %zero) {{
+               %k = ld %p[%i]
+               %e = ld %px[%i]
+               %new = put_add %s[%k], %e
+               yield %new
+             }}"
+        ),
+    };
     Some(
         format!(
-            "{helpers}
-             fn @lu_solve<{symbols}>(%a: [n, n]f64, %f: [n, n]f64, %p: [n]i64, %r: {rhs}) -> {rhs} {{
+            "fn @lu_solve<{symbols}>(%a: [n, n]f64, %f: [n, n]f64, %p: [n]i64, %b: {lin}{rhs}) -> {rhs} {{
                {lines}
+               ret %x
              }}"
         )
         .into(),
@@ -227,28 +310,23 @@ fn lu_solve(r: &Request<'_>) -> Option<Source> {
 }
 
 /// dx = A⁻¹ (db − dA x) by the factors.
-fn lu_solve_rule(r: &Request<'_>) -> Option<Source> {
+fn lu_solve_rule(r: &Request<'_>, transposed: bool) -> Option<Source> {
     let [2, 2, 1, rank] = ranks(r)[..] else { return None };
     let (symbols, rhs) = side(rank)?;
-    let (helpers, lines) = with_factors(rank, true)?;
+    let (name, entry) = match transposed {
+        false => ("lu_solve", "%i, %j"),
+        true => ("lu_solve_transposed", "%j, %i"),
+    };
+    let lines = residual(rank, &format!("%c = ld %da[{entry}]"));
+    let (own, lin) = forms(r.form);
     Some(
         format!(
-            "{helpers}
-             fn @rule<{symbols}>(%a: [n, n]f64, %f: [n, n]f64, %p: [n]i64, %b: {rhs},
+            "fn @rule<{symbols}>(%a: [n, n]f64, %f: [n, n]f64, %p: [n]i64, %b: {rhs},
                                  %da: lin [n, n]f64, %df: lin [n, n]f64, %db: lin {rhs}) -> {rhs} {{
-               %sol = call @lib.lu_solve(%a, %f, %p, %b)
-               %r = tab (%i < n) {{
-                 %sum = red sum (%j < n) {{
-                   %e = ld %da[%i, %j]
-                   %x_j = ld %sol[%j]
-                   %p = mul %e, %x_j
-                   yield %p
-                 }}
-                 %b_i = ld %db[%i]
-                 %left = sub %b_i, %sum
-                 yield %left
-               }}
+               %x = call @lib.{name}{own}(%a, %f, %p, %b)
                {lines}
+               %dx = call @lib.{name}{lin}(%a, %f, %p, %r)
+               ret %dx
              }}"
         )
         .into(),

@@ -12,6 +12,7 @@ use super::cost::is_cheap;
 use super::value::{Array, Val};
 use super::{Emitter, Frame, Lanes, Result, internal};
 use crate::JitError;
+use crate::dense::has_kernels;
 
 /// A kernel made ready.
 pub(super) struct Kernel<'k> {
@@ -127,7 +128,8 @@ impl<'o> Emitter<'o> {
         kernel: &Kernel<'_>,
         structure: &Structure,
     ) -> (Option<(usize, usize)>, Option<Inside>) {
-        if self.options.scalar || kernel.points() < 2 || has_order(kernel.body) {
+        let alone = has_order(kernel.body) || self.options.kernels && has_kernels(kernel.body);
+        if self.options.scalar || kernel.points() < 2 || alone {
             return (None, None);
         }
         let width = self.lanes_of(kernel.body);

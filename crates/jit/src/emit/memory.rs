@@ -430,7 +430,6 @@ impl Emitter<'_> {
 
     /// A table of constants.
     pub(super) fn table(&mut self, frame: &Frame<'_>, value: Value) -> Result<Val> {
-        use std::fmt::Write as _;
         let ty = frame.f.ty(value);
         let len = self.known(ty)?;
         let Some(table) = frame.f.table(value) else { return Err(internal("no table")) };
@@ -448,24 +447,28 @@ impl Emitter<'_> {
             }
             (Entries::Integers(all), _) => all.iter().for_each(|c| bytes.extend(c.to_le_bytes())),
         }
-        let name = match self.table_names.get(&bytes) {
-            Some(name) => name.clone(),
-            None => {
-                let name = format!("@t{}", self.table_names.len());
-                let mut text = String::with_capacity(bytes.len() * 3);
-                bytes.iter().for_each(|b| {
-                    let _ = write!(text, "\\{b:02X}");
-                });
-                let _ = writeln!(
-                    self.tables,
-                    "{name} = private unnamed_addr constant [{} x i8] c\"{text}\", align 64",
-                    bytes.len()
-                );
-                self.table_names.insert(bytes, name.clone());
-                name
-            }
-        };
+        let name = self.global(bytes);
         Ok(Val::Array(Array::new(Base::Global(name), ty, len)))
+    }
+
+    /// The name of a constant with these bytes.
+    pub(super) fn global(&mut self, bytes: Vec<u8>) -> String {
+        use std::fmt::Write as _;
+        if let Some(name) = self.table_names.get(&bytes) {
+            return name.clone();
+        }
+        let name = format!("@t{}", self.table_names.len());
+        let mut text = String::with_capacity(bytes.len() * 3);
+        bytes.iter().for_each(|b| {
+            let _ = write!(text, "\\{b:02X}");
+        });
+        let _ = writeln!(
+            self.tables,
+            "{name} = private unnamed_addr constant [{} x i8] c\"{text}\", align 64",
+            bytes.len()
+        );
+        self.table_names.insert(bytes, name.clone());
+        name
     }
 
     /// An array with other elements at a place, or with something added there.

@@ -11,6 +11,7 @@ mod borders;
 mod classify;
 mod control;
 mod cost;
+mod dense;
 mod early;
 mod elements;
 mod elementwise;
@@ -49,6 +50,8 @@ pub(crate) struct Emitted {
     pub(crate) stacks: Vec<usize>,
     /// Whether all parameters are one argument, one behind the other, and all results another.
     pub(crate) packed: bool,
+    /// Whether kernels are called.
+    pub(crate) kernels: bool,
     /// What a status other than 0 means: its number less one.
     pub(crate) failures: Vec<Failure>,
 }
@@ -159,6 +162,8 @@ pub(super) struct Emitter<'o> {
     /// How many kernels are around.
     nested: usize,
     stacks: Vec<usize>,
+    /// Whether kernels of others are called.
+    kernels: bool,
     failures: Vec<Failure>,
     /// Which of several accumulators a step of a loop adds to.
     copy: usize,
@@ -217,6 +222,7 @@ pub(crate) fn emit(
         pool: None,
         nested: 0,
         stacks: Vec::new(),
+        kernels: false,
         failures: Vec::new(),
         copy: 0,
         only: None,
@@ -240,6 +246,7 @@ pub(crate) fn emit(
         arena: e.arena.size(),
         stacks: e.stacks.into_iter().chain(e.pool).collect(),
         packed: e.packed,
+        kernels: e.kernels,
         failures: e.failures,
     })
 }
@@ -427,7 +434,12 @@ impl Emitter<'_> {
         let Some(structure) = f.structure(value) else { return Err(internal("no structure")) };
         let operands: Vec<Value> = f.operands(value).collect();
         let parts = match structure {
-            Structure::Tab { dims, body } => self.tab(frame, value, dims, body, &operands, cx)?,
+            Structure::Tab { dims, body } => {
+                match self.product(frame, value, (dims, body), &operands, cx)? {
+                    Some(parts) => parts,
+                    None => self.tab(frame, value, dims, body, &operands, cx)?,
+                }
+            }
             Structure::Red { dims, reducer, body } => {
                 self.red(frame, value, dims, *reducer, body, &operands, cx)?
             }
@@ -442,9 +454,14 @@ impl Emitter<'_> {
             }
             Structure::If { yes, no } => self.branch(frame, value, yes, no, &operands, cx)?,
             Structure::Call { function } => {
-                let args = self.handed(frame, &operands)?;
-                let ranges = operands.iter().map(|v| range(f, *v, &frame.ranges)).collect();
-                self.body(function, args, cx, ranges, &[])?
+                match self.library_call(frame, value, function, &operands, cx)? {
+                    Some(parts) => parts,
+                    None => {
+                        let args = self.handed(frame, &operands)?;
+                        let ranges = operands.iter().map(|v| range(f, *v, &frame.ranges)).collect();
+                        self.body(function, args, cx, ranges, &[])?
+                    }
+                }
             }
             Structure::Derive(derive) => {
                 return Err(JitError::Unsupported(format!(
