@@ -37,7 +37,7 @@ pub struct Compiled {
     pub(crate) element: Option<Element>,
     pub(crate) failures: Vec<Failure>,
     /// The program as it is, if this is one with plain products.
-    pub(crate) strict: Option<Strict>,
+    pub(crate) strict: Option<Box<Strict>>,
 }
 
 /// A program that is compiled when it is first needed.
@@ -87,7 +87,7 @@ impl Compiled {
         };
         let mut compiled = Compiled::of(llvm, &plain, options, true)?;
         let (f, options) = (f.clone(), options.clone());
-        compiled.strict = Some(Strict { f, options, compiled: OnceLock::new() });
+        compiled.strict = Some(Box::new(Strict { f, options, compiled: OnceLock::new() }));
         Ok(compiled)
     }
 

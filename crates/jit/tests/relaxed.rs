@@ -5,6 +5,7 @@ use cotangent_jit::{Compiled, Llvm, Options};
 
 /// Runs a program as machine code and by the interpreter.
 #[track_caller]
+#[allow(clippy::print_stdout, reason = "who runs the tests is told what was left out")]
 fn check(text: &str, x: &[f64]) {
     let Ok(_) = Llvm::get() else {
         println!("skipped: no LLVM");

@@ -10,6 +10,9 @@ use cotangent_ir::{Builder, Copied, Function, Op, Param, Structure, Value};
 
 use crate::visit::copy_into;
 
+/// Writes the results of a body, given the parameters of the first loop and those of the second.
+type Write<'w> = dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value> + 'w;
+
 /// A loop, seen from outside.
 struct Loop<'f> {
     carries: usize,
@@ -132,7 +135,7 @@ pub(crate) fn one(
             None => m + n + k - q.carries,
         })
         .collect();
-    let written = |results: &dyn Fn(&mut Builder, &[Value], &[Value]) -> Vec<Value>| {
+    let written = |results: &Write<'_>| {
         let mut inner = Builder::new(p.body.name());
         let args = inner.params_of(&params);
         let pick = |which: &[usize]| -> Vec<Value> { which.iter().map(|k| args[*k]).collect() };
