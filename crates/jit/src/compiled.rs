@@ -58,11 +58,12 @@ impl Strict {
     }
 }
 
-/// Results are looked through for what is no number: so many operations for each, at least, if there are many of them.
-const WORK: f64 = 32.0;
+/// Results are looked through for what is no number, which takes its time, too: so many operations there must be for each, or few
+/// results (the gradient of Rosenbrock, 100 variables, 20 operations for each: 1.3 times as long with plain products).
+const WORK: f64 = 64.0;
 
 /// The most results that are looked through whatever the work.
-const FEW: usize = 256;
+const FEW: usize = 8;
 
 impl Compiled {
     /// Compiles a function whose dimensions are all known and whose derivatives have been lowered.
