@@ -120,6 +120,20 @@ fn one(
             let case = format!("{name}, two threads");
             bench.compare(SUITE, &case, 1, both, vec![(alone, threads(module))]);
         }
+        // The chain of equations has no derivative by hand to be measured by, only itself.
+        if module == "ode"
+            && k == 1
+            && size == Size::Large
+            && let Some(primal) = functions[0]
+            && let Ok(task) = ours::task(module, primal, &input)
+            && let Ok(primals) = (task.prepare)()
+        {
+            let mut values = Vec::new();
+            let gradient = contender("gradient", || run(&programs, &mut found));
+            let primal = contender("our primal", || (task.run)(&primals, &mut values));
+            let case = format!("{name}, beside the function");
+            bench.compare(SUITE, &case, 1, gradient, vec![(primal, Some(2.5))]);
+        }
         let expected = found.clone();
         let case = (module, &*label, &input);
         peers.compare(bench, case, function, &expected, || {
