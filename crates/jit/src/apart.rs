@@ -6,8 +6,11 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Copied, Function, Op, Param, Structure, Value};
+use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Value};
 use rustc_hash::FxHashMap;
+
+/// The most numbers that the table has.
+const MOST: usize = 1 << 24;
 
 /// A kernel that takes fewer operations stays where it is.
 const LEAST: f64 = 64.0;
@@ -67,7 +70,11 @@ fn two(
                 && body.cost_of(whole).total() >= LEAST
         })
         .collect();
-    if found.is_empty() || !places(body, &found) {
+    let points = dims.iter().try_fold(1usize, |all, dim| match dim {
+        Dim::Size(n) => all.checked_mul(*n),
+        _ => None,
+    })?;
+    if found.is_empty() || points.saturating_mul(found.len()) > MOST || !places(body, &found) {
         return None;
     }
     // The table.

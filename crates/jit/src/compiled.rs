@@ -80,10 +80,7 @@ impl Compiled {
     /// # Errors
     /// Something that machine code is not made for.
     pub fn with(llvm: &Llvm, f: &Function, options: &Options) -> Result<Compiled, JitError> {
-        // Products are fused with sums, so that digits may differ in any case.
-        let lens = f.results().iter().map(|v| f.ty(*v).len()).sum::<Option<usize>>();
-        let few = lens.is_some_and(|n| n <= FEW || f.cost().total() >= WORK * n as f64);
-        let Some(plain) = relaxed(f).filter(|_| options.contract && few) else {
+        let Some(plain) = plain(llvm, f, options) else {
             return Compiled::as_it_is(llvm, f, options);
         };
         let mut compiled = Compiled::of(llvm, &plain, options, true)?;
@@ -145,7 +142,7 @@ impl Compiled {
         output: Option<Output>,
     ) -> Result<String, JitError> {
         let llvm = Llvm::get().map_err(|why| JitError::NoLlvm(why.to_string()))?;
-        let plain = relaxed(f).filter(|_| options.contract);
+        let plain = plain(llvm, f, options);
         let emitted = emitted(llvm, plain.as_ref().unwrap_or(f), options, plain.is_some())?;
         match output {
             None => Ok(emitted.modules.join("\n")),
@@ -178,6 +175,15 @@ impl Compiled {
     pub fn lens(&self) -> (usize, usize) {
         (self.takes.len, self.gives.len)
     }
+}
+
+/// The program with plain products, if that may be and pays.
+fn plain(llvm: &Llvm, f: &Function, options: &Options) -> Option<Function> {
+    // Products are fused with sums, so that digits may differ in any case. The program as it is must be compiled in the same way.
+    let usual = Llvm::get().is_ok_and(|usual| std::ptr::eq(usual, llvm));
+    let lens = f.results().iter().map(|v| f.ty(*v).len()).sum::<Option<usize>>();
+    let few = lens.is_some_and(|n| n <= FEW || f.cost().total() >= WORK * n as f64);
+    if options.contract && usual && few { relaxed(f) } else { None }
 }
 
 /// How parameters or results stand in memory.

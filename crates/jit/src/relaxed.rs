@@ -1,8 +1,8 @@
 //! Programs with plain products in the place of strong ones, for as long as nobody can tell the difference.
 //!
 //! A strong product is zero where its left factor is, whatever the other one: it takes a comparison and a choice, and is no
-//! part of a fused multiplication and addition. It differs from a plain one only where that gives NaN (a zero times an infinity),
-//! and NaN stays NaN through sums, products and functions. So a program is run with plain products, and again with strong ones if
+//! part of a fused multiplication and addition. It differs from a plain one only where that gives NaN (a zero times an infinity), and
+//! in the sign of a zero, which the rules of class zero do not keep either. NaN stays NaN through sums, products and functions. So a program is run with plain products, and again with strong ones if
 //! there is a NaN in what comes out. Where a comparison could swallow a NaN it is marked (`keep`), and machine code stops
 //! there if one of its numbers is none. What else swallows NaN (`max`, `min`, a place) keeps a program strong.
 

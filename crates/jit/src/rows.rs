@@ -133,8 +133,9 @@ fn of_rows(f: &Function, index: Option<usize>, own: &[bool]) -> Option<(Function
             }
             Op::Structure(_) => {
                 let structure = f.structure(value)?;
-                let place = operands.iter().position(|v| is_index(*v));
-                let place = place.and_then(|k| structure.param_of(k));
+                let fixed = structure.own_params().0;
+                let place = operands.iter().enumerate().filter(|(_, v)| is_index(**v));
+                let place = place.filter_map(|(k, _)| structure.param_of(k)).find(|p| *p >= fixed);
                 let count = structure.bodies().next()?.params().len();
                 let mut own = vec![false; count];
                 for (k, operand) in operands.iter().enumerate() {

@@ -57,3 +57,32 @@ fn sums_in_a_long_program() {
     let found = compiled.run(&x, &mut compiled.workspace()).unwrap();
     assert!((found[0] - expected[0]).abs() < 1e-12, "{found:?} and {expected:?}");
 }
+
+/// A short array of a function that is called stands on the stack of one part, and is read in another.
+#[test]
+fn a_short_array_outlives_the_part_it_was_made_in() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let mut text = String::from(
+        "fn @g(%x: [6]f64) -> [6]f64 { %a = mul %x, %x %b = add %a, %x ret %b }
+fn @f(%x: [6]f64, %s0: f64) -> ([6]f64, f64, f64) {
+  %c = call @g(%x)
+  %t = tab () { %h = mul %x, 3.0 %k = sub %h, %x yield %k }
+",
+    );
+    for k in 0..900 {
+        text += &format!("  %q{k} = sin %s{k} %s{} = add %q{k}, 0.5\n", k + 1);
+    }
+    text += "  %d = mul %c, %t %e = ld %c[4] %f = add %e, %s900 ret %d, %e, %f\n}\n";
+    let f = cotangent_ir::parse_all(&text).unwrap().pop().unwrap();
+    let x = [0.1, 0.4, -0.3, 0.2, 0.25, 0.6, 0.7];
+    let expected = f.run(&x).unwrap();
+    for options in [Options::default(), Options::default().exact()] {
+        let compiled = Compiled::new(&f, &options).unwrap();
+        let found = compiled.run(&x, &mut compiled.workspace()).unwrap();
+        for (a, b) in found.iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-12, "{found:?} and {expected:?}");
+        }
+    }
+}

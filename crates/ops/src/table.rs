@@ -393,8 +393,8 @@ macro_rules! for_each_operation {
                 }
                 /// Quotient.
                 operator div Div [x, y] -> z {
-                    value: x / y; d1: Is(y.recip()); d2: Is(-(z * y.recip()));
-                    d11: Zero; d12: Is({ let r = y.recip(); -(r * r) }); d22: Is({ let r = y.recip(); k::<T>(2.0) * (z * r) * r });
+                    value: x / y; d1: Is(y.recip()); d2: Is(-(z / y));
+                    d11: Zero; d12: Is({ let r = y.recip(); -(r * r) }); d22: Is(k::<T>(2.0) * (z / y) / y);
                     class: First, Second, Cross; near: (true, x != 0.0);
                     sample: -10.0, 10.0, -10.0, 10.0, SecondZero; ulps: 0;
                     singular: "infinite at y = 0";

@@ -329,7 +329,8 @@ fn index(body: &Function, value: Value, dims: &[Dim]) -> Option<(usize, Option<i
                 return None;
             };
             let dim = *dims.get(k as usize)?;
-            (dim == Dim::Size(usize::try_from(last + 1).ok()?)).then_some((k as usize, Some(last)))
+            (dim == Dim::Size(usize::try_from(last.checked_add(1)?).ok()?))
+                .then_some((k as usize, Some(last)))
         }
         _ => None,
     }

@@ -153,8 +153,8 @@ impl Gather {
                 }
                 Some(terms)
             }
-            // In several dimensions only those of one addition are known to be in order.
-            _ if self.additions.len() == 1 => self.in_order(),
+            // In several dimensions only those of one addition are known to be in order, with indices in that of the domain.
+            _ if self.additions.len() == 1 && self.place.is_sorted() => self.in_order(),
             _ => None,
         }
     }

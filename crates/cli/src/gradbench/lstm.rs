@@ -78,5 +78,5 @@ fn objective(Sizes { l, b, c }: Sizes) -> Result<Function, String> {
 
 /// As it is defined for this network: its derivative needs no other exponential.
 fn sigmoid(x: TracedArray) -> TracedArray {
-    1.0 / ((-x).exp() + 1.0)
+    ((-x).exp() + 1.0).recip()
 }

@@ -50,7 +50,7 @@ fn potential() -> Result<Function, String> {
         let charges = [(Traced::from(10.0), 10.0 - x[2]), (10.0.into(), 0.0.into())];
         let term = |(a, b): (Traced, Traced)| {
             let (dx, dy) = (x[0] - a, x[1] - b);
-            1.0 / (dx * dx + dy * dy).sqrt()
+            (dx * dx + dy * dy).sqrt().recip()
         };
         vec![term(charges[0]) + term(charges[1])]
     })

@@ -118,7 +118,7 @@ impl Emitter<'_> {
         let block = self.arena.allocate(len * lanes * ty.element().bytes());
         let at = self.arena.blocks[block].at;
         let base = if self.arena.here.private { Base::Private(at) } else { Base::Arena(at) };
-        Array { base, ty, len, varies, block: Some(block), rows: None, roomy: false }
+        Array { base, ty, len, varies, block: Some(block), rows: None, roomy: true }
     }
 
     /// Room for a value: where it is asked to be, if that is free.
@@ -167,15 +167,6 @@ impl Emitter<'_> {
     /// Whether it stands in the arena or in the memory of a task.
     pub(super) fn is_in_arena(&self, array: &Array) -> bool {
         array.block.is_some_and(|block| self.arena.blocks[block].bytes > 0)
-    }
-
-    /// Whether it is all that stands in its block, from the beginning on.
-    pub(super) fn has_block(&self, array: &Array) -> bool {
-        let (Base::Arena(at) | Base::Private(at)) = &array.base else { return false };
-        array.block.is_some_and(|block| {
-            let block = &self.arena.blocks[block];
-            block.bytes == rounded(array.len * array.element().bytes()) && block.at == *at
-        })
     }
 
     fn block(val: &Val) -> Option<usize> {

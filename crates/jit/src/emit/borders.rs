@@ -94,22 +94,20 @@ fn borders(f: &Function, known: &[(usize, i64)], cuts: &mut Vec<i64>) {
             },
             _ => None,
         });
-        let [x, y] = operands[..] else {
-            if let Some(structure) = f.structure(value) {
-                let mut inner: Vec<(usize, i64)> = Vec::new();
-                for (k, operand) in operands.iter().enumerate() {
-                    let shift = shifted.get(operand.index()).copied().flatten();
-                    inner.extend(structure.param_of(k).zip(shift));
-                }
-                let (own, _) = structure.own_params();
-                // What a loop carries does not stay.
-                inner.retain(|(param, _)| *param >= own);
-                if !inner.is_empty() {
-                    structure.bodies().for_each(|body| borders(body, &inner, cuts));
-                }
+        if let Some(structure) = f.structure(value) {
+            let mut inner: Vec<(usize, i64)> = Vec::new();
+            for (k, operand) in operands.iter().enumerate() {
+                let shift = shifted.get(operand.index()).copied().flatten();
+                inner.extend(structure.param_of(k).zip(shift));
             }
-            continue;
-        };
+            let (own, _) = structure.own_params();
+            // What a loop carries does not stay.
+            inner.retain(|(param, _)| *param >= own);
+            if !inner.is_empty() {
+                structure.bodies().for_each(|body| borders(body, &inner, cuts));
+            }
+        }
+        let [x, y] = operands[..] else { continue };
         let (first, second) = (shifted[x.index()], shifted[y.index()]);
         let (c, m, turned) = match (first, constant(y), second, constant(x)) {
             (Some(c), Some(m), ..) => (c, m, false),
@@ -117,14 +115,15 @@ fn borders(f: &Function, known: &[(usize, i64)], cuts: &mut Vec<i64>) {
             _ => continue,
         };
         let Some(cut) = m.checked_sub(c) else { continue };
+        let next = cut.saturating_add(1);
         match f.op(value) {
             Op::Integral(Integral::Max | Integral::Min) => cuts.push(cut),
-            Op::Compare(Comparison::Equal | Comparison::Differ) => cuts.extend([cut, cut + 1]),
+            Op::Compare(Comparison::Equal | Comparison::Differ) => cuts.extend([cut, next]),
             Op::Compare(Comparison::Less | Comparison::AtLeast) => {
-                cuts.push(if turned { cut + 1 } else { cut });
+                cuts.push(if turned { next } else { cut });
             }
             Op::Compare(Comparison::AtMost | Comparison::Greater) => {
-                cuts.push(if turned { cut } else { cut + 1 });
+                cuts.push(if turned { cut } else { next });
             }
             _ => {}
         }
@@ -140,7 +139,12 @@ fn decided(f: &Function, ranges: &[Range]) -> Function {
             Op::Integral(integral @ (Integral::Max | Integral::Min)) => {
                 let (Some(x), Some(y)) = (of(0), of(1)) else { return false };
                 let Some(first) = picked(integral, x, y) else { return false };
-                copies.of(operands[usize::from(!first)])
+                let one = operands[usize::from(!first)];
+                // A number that wins over an array is not the array of it.
+                if f.ty(one) != f.ty(value) {
+                    return false;
+                }
+                copies.of(one)
             }
             Op::Compare(comparison) => {
                 if !f.ty(operands[0]).element().is_integer() || !f.ty(value).is_scalar() {
@@ -149,13 +153,6 @@ fn decided(f: &Function, ranges: &[Range]) -> Function {
                 let (Some(x), Some(y)) = (of(0), of(1)) else { return false };
                 let Some(truth) = outcome(comparison, x, y) else { return false };
                 b.truth(truth)
-            }
-            Op::Select => {
-                let condition = copies.of(operands[0]);
-                match b.function().op(condition) {
-                    Op::Truth(truth) => copies.of(operands[if truth { 1 } else { 2 }]),
-                    _ => return false,
-                }
             }
             Op::Structure(_) => {
                 let Some(structure) = f.structure(value) else { return false };

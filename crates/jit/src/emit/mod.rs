@@ -361,7 +361,17 @@ impl Emitter<'_> {
                 Op::Part(k) => {
                     let whole = f.operand(value, 0);
                     let part = frame.parts.get_mut(&whole).and_then(|p| p[k as usize].take());
-                    let part = part.ok_or_else(|| internal("a part is missing"))?;
+                    let mut part = part.ok_or_else(|| internal("a part is missing"))?;
+                    // The stack of one part of a long program is not that of the next.
+                    if let (true, Val::Array(array)) = (long, &part)
+                        && matches!(array.base, Base::Pointer(_))
+                        && array.block.is_none()
+                        && array.rows.is_none()
+                    {
+                        let to = self.allocate(array.ty, array.len, false, 1);
+                        self.copy(array, &to, cx);
+                        part = Val::Array(to);
+                    }
                     frame.values[value.index()] = Some(part);
                 }
                 _ => {

@@ -25,7 +25,7 @@ impl Emitter<'_> {
         let ty = body.ty(body.results()[0]);
         let element = ty.element();
         if matches!(reducer, Reducer::ArgMax | Reducer::ArgMin) {
-            kernel.lane = None;
+            (kernel.lane, kernel.inside) = (None, None);
             return self.red_place(frame, &kernel, reducer, element, &captures, value, cx);
         }
         let class = self.result_classes(frame, value, body, &captures)[0];

@@ -83,7 +83,7 @@ impl Emitter<'_> {
         let width = self.width(element);
         let bytes = width * stored_type_bytes(element);
         let pays = from.len * stored_type_bytes(element) <= VECTORS * self.vector_bytes;
-        if !pays || bytes != self.vector_bytes || !(to.roomy || self.has_block(to)) {
+        if !pays || bytes != self.vector_bytes || !to.roomy {
             return false;
         }
         let lanes = Lanes { width, mask: None };

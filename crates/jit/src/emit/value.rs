@@ -56,7 +56,7 @@ pub(super) struct Array {
     pub(super) block: Option<usize>,
     /// How many rows it has, where a loop has decided that; `len` means nothing then.
     pub(super) rows: Option<String>,
-    /// Whether it stands on the stack, with room for a whole number of vectors.
+    /// Whether whole vectors may be written from where it begins to behind its end: it is no row of another one.
     pub(super) roomy: bool,
 }
 
