@@ -9,6 +9,8 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Value};
 use rustc_hash::FxHashMap;
 
+use crate::kernels::rewritten;
+
 /// The most numbers that the table has.
 const MOST: usize = 1 << 24;
 
@@ -17,26 +19,9 @@ const LEAST: f64 = 64.0;
 
 /// The function with such accumulations taken apart, also in loops and branches.
 pub(crate) fn apart(f: &Function) -> Function {
-    if f.values().all(|v| f.structure(v).is_none()) {
-        return f.clone();
-    }
-    f.rebuilt(|b, copies, value| {
-        let Some(structure) = f.structure(value) else { return false };
-        let operands = copies.operands(f, value);
-        let parts = match structure {
-            Structure::Acc { targets, body, .. } => {
-                let Some(parts) = two(b, structure, *targets, body, &operands) else {
-                    return false;
-                };
-                parts
-            }
-            Structure::For { .. } | Structure::While { .. } | Structure::If { .. } => {
-                b.structure(structure.with_bodies(|body| Arc::new(apart(body))), &operands)
-            }
-            _ => return false,
-        };
-        copies.set_parts(value, parts);
-        true
+    rewritten(f, &|b, structure, operands| match structure {
+        Structure::Acc { targets, body, .. } => two(b, structure, *targets, body, operands),
+        _ => None,
     })
 }
 

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Dim, Function, Integral, Param, Reducer, Structure, Type, Value};
 use cotangent_ops::Opcode;
 
+use crate::kernels::rewritten;
+
 /// The most blocks of a sum.
 const BLOCKS: usize = 16;
 
@@ -24,28 +26,10 @@ pub(crate) fn work(dims: &[Dim], body: &Function) -> f64 {
 
 /// The function with sums that take at least so many operations in blocks.
 pub(crate) fn blocked(f: &Function, least: f64) -> Function {
-    if f.values().all(|v| f.structure(v).is_none()) {
-        return f.clone();
-    }
-    f.rebuilt(|b, copies, value| {
-        let Some(structure) = f.structure(value) else { return false };
-        let operands = copies.operands(f, value);
-        let parts = match structure {
-            Structure::Red { dims, reducer, body } => {
-                red(b, dims, *reducer, body, &operands, least)
-            }
-            Structure::Acc { dims, targets, body } => {
-                acc(b, dims, *targets, body, &operands, least)
-            }
-            Structure::For { .. } | Structure::While { .. } | Structure::If { .. } => {
-                let inner = structure.with_bodies(|body| Arc::new(blocked(body, least)));
-                Some(b.structure(inner, &operands))
-            }
-            _ => None,
-        };
-        let Some(parts) = parts else { return false };
-        copies.set_parts(value, parts);
-        true
+    rewritten(f, &|b, structure, operands| match structure {
+        Structure::Red { dims, reducer, body } => red(b, dims, *reducer, body, operands, least),
+        Structure::Acc { dims, targets, body } => acc(b, dims, *targets, body, operands, least),
+        _ => None,
     })
 }
 

@@ -13,6 +13,7 @@ mod dense;
 mod emit;
 mod error;
 mod fuse;
+mod kernels;
 mod llvm;
 mod load;
 mod object;

@@ -9,31 +9,18 @@ use cotangent_ir::{Builder, Copied, Dim, Function, Op, Param, Structure, Type, V
 use cotangent_ops::Opcode;
 
 use crate::blocks::work;
+use crate::kernels::rewritten;
 
 /// A row is filled and added once; that must be little beside the points that are added to it.
 const ELEMENT: f64 = 4.0;
 
 /// The function with accumulations of rows as tables, also in loops and branches.
 pub(crate) fn by_rows(f: &Function) -> Function {
-    if f.values().all(|v| f.structure(v).is_none()) {
-        return f.clone();
-    }
-    f.rebuilt(|b, copies, value| {
-        let Some(structure) = f.structure(value) else { return false };
-        let operands = copies.operands(f, value);
-        let parts = match structure {
-            Structure::Acc { dims, targets, body } => {
-                (0..dims.len()).find_map(|k| table(b, dims, *targets, body, k, &operands))
-            }
-            Structure::For { .. } | Structure::While { .. } | Structure::If { .. } => {
-                let inner = structure.with_bodies(|body| Arc::new(by_rows(body)));
-                Some(b.structure(inner, &operands))
-            }
-            _ => None,
-        };
-        let Some(parts) = parts else { return false };
-        copies.set_parts(value, parts);
-        true
+    rewritten(f, &|b, structure, operands| match structure {
+        Structure::Acc { dims, targets, body } => {
+            (0..dims.len()).find_map(|k| table(b, dims, *targets, body, k, operands))
+        }
+        _ => None,
     })
 }
 
