@@ -1,13 +1,17 @@
 //! Running a program: its arguments, its memory, its results.
 
 use cotangent_ir::{Element, RunError};
+use rayon::prelude::*;
 
 use crate::compiled::Part;
 use crate::emit::Failure;
 use crate::{Compiled, dense, runtime};
 
+/// Results as many as this are looked through by several threads.
+const SHARED: usize = 1 << 18;
+
 /// A number that lists of arguments are made of: a double or a single.
-pub trait Number: Copy + Into<f64> + sealed::Sealed {
+pub trait Number: Copy + Into<f64> + Send + Sync + sealed::Sealed {
     /// Its kind.
     const ELEMENT: Element;
 
@@ -165,7 +169,10 @@ impl Compiled {
             None => results.iter().any(|y| {
                 let nan =
                     |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y).into().is_nan());
-                y.chunks(256).any(nan)
+                match y.len() {
+                    ..SHARED => y.chunks(256).any(nan),
+                    _ => y.par_chunks(SHARED / 4).any(nan),
+                }
             }),
         };
         undefined.then(|| {
