@@ -8,6 +8,7 @@ use cotangent_ir::{Element, Function, Type};
 use crate::apart::apart;
 use crate::blocks::blocked;
 use crate::dense::extracted;
+use crate::dump::dump;
 use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
@@ -240,6 +241,7 @@ fn emitted(
     options: &Options,
     marked: bool,
 ) -> Result<Emitted, JitError> {
+    let given = f;
     let f = if options.kernels { &extracted(f) } else { f };
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
@@ -249,5 +251,7 @@ fn emitted(
     if let Some(least) = options.parallel {
         f = blocked(&f, least as f64);
     }
-    emit(&f, options, llvm.cpu.vector_bytes, false, marked)
+    let emitted = emit(&f, options, llvm.cpu.vector_bytes, false, marked)?;
+    dump(llvm, given, &f, &emitted);
+    Ok(emitted)
 }

@@ -277,7 +277,11 @@ impl Loop<'_> {
         // If there is no cut, what is needed is stacked as it is, and it is said there what cannot be.
         let linear = self.body.linear_values()?;
         let at_hand: Vec<bool> = self.free.iter().zip(linear).map(|(a, b)| *a || b).collect();
-        let cut = residuals::kept(self.body, &at_hand, &needed, capacity).unwrap_or(needed);
+        let rounds = match (self.structure, operands.first().map(|v| f.op(*v))) {
+            (Structure::For { .. }, Some(Op::Integer(n))) => u64::try_from(n).ok(),
+            _ => None,
+        };
+        let cut = residuals::kept(self.body, &at_hand, &needed, rounds, capacity).unwrap_or(needed);
         let mut carries = vec![Keep::Nothing; self.ordinary_carries.len()];
         let mut stacked = Vec::new();
         for value in cut {

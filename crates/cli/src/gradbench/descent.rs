@@ -75,10 +75,10 @@ fn length(x: impl Iterator<Item = f64>) -> f64 {
     x.map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Where a function is smallest, from a start: by its value, and by its value with the gradient behind it.
+/// Where a function is smallest, from a start, by its value with the gradient behind it. Nearly all steps are taken, so the gradient
+/// of a step comes with the value that decides on it.
 pub(super) fn descend(
     start: &[f64],
-    value: impl Fn(&[f64]) -> Result<f64, String>,
     gradient: impl Fn(&[f64]) -> Result<Vec<f64>, String>,
 ) -> Result<Vec<f64>, String> {
     let mut x = start.to_vec();
@@ -102,9 +102,9 @@ pub(super) fn descend(
         if length(x.iter().zip(&next).map(|(x, y)| x - y)) <= SMALL {
             return Ok(x);
         }
-        if value(&next)? < *height {
-            here = gradient(&next)?;
-            (x, good) = (next, good + 1);
+        let there = gradient(&next)?;
+        if there.first().is_some_and(|lower| lower < height) {
+            (x, good, here) = (next, good + 1, there);
         } else {
             (rate, good) = (rate / 2.0, 0);
         }

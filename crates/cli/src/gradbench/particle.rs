@@ -22,22 +22,14 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     Ok(Task {
         shape: String::new(),
         prepare: Box::new(move || {
-            let path = path(inner)?;
-            let slope = derivative(&path, &[0], outer)?;
-            Ok(vec![compiled(&path)?, compiled(&slope)?])
+            Ok(vec![compiled(&derivative(&path(inner)?, &[0], outer)?)?])
         }),
         run: Box::new(move |programs, outputs| {
-            let [path, slope] = programs else { return Err("programs are missing".to_string()) };
-            let value = |w: &[f64]| {
-                let mut found = Vec::new();
-                run(path, w, &mut found)?;
-                found.first().copied().ok_or_else(|| "a value is missing".to_string())
-            };
-            let gradient = |w: &[f64]| {
+            let [slope] = programs else { return Err("a program is missing".to_string()) };
+            *outputs = descend(&[w], |w| {
                 let mut found = Vec::new();
                 run(slope, w, &mut found).map(|()| found)
-            };
-            *outputs = descend(&[w], value, gradient)?;
+            })?;
             Ok(())
         }),
         answer: Box::new(scalar),

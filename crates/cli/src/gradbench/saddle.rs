@@ -19,22 +19,18 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
         shape: String::new(),
         prepare: Box::new(move || {
             let highest = highest(inner)?;
-            let height = with_results(&highest, 1)?;
-            let slope = derivative(&height, &[0, 1], outer)?;
-            Ok(vec![compiled(&height)?, compiled(&slope)?, compiled(&highest)?])
+            let slope = derivative(&with_results(&highest, 1)?, &[0, 1], outer)?;
+            Ok(vec![compiled(&slope)?, compiled(&highest)?])
         }),
         run: Box::new(move |programs, outputs| {
-            let [height, slope, highest] = programs else {
+            let [slope, highest] = programs else {
                 return Err("programs are missing".to_string());
             };
             let run = |program: &Compiled, x: &[f64]| {
                 let mut found = Vec::new();
                 run(program, &[x, &start].concat(), &mut found).map(|()| found)
             };
-            let value = |x: &[f64]| {
-                run(height, x)?.first().copied().ok_or_else(|| "a value is missing".to_string())
-            };
-            let x = descend(&start, value, |x| run(slope, x))?;
+            let x = descend(&start, |x| run(slope, x))?;
             let top = run(highest, &x)?;
             *outputs = x.into_iter().chain(top.into_iter().skip(1)).collect();
             Ok(())

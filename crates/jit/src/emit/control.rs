@@ -378,8 +378,9 @@ impl Emitter<'_> {
         let ranges = of_body(f, structure, operands, &frame.ranges, body.params().len());
         let rounds = Carry::Slot { place: String::new(), element: Element::I64, many: !uniform };
         let rounds = self.started(rounds, &Val::int(0), cx);
-        let total = self.slot("i64");
+        let (total, limit) = (self.slot("i64"), self.slot("i64"));
         self.line(format_args!("store i64 0, ptr {total}"));
+        self.line(format_args!("store i64 0, ptr {limit}"));
         let active = self.slot(&llvm_type(Element::Bool, cx.width));
         let masks = llvm_type(Element::Bool, cx.width);
         if !uniform {
@@ -421,6 +422,10 @@ impl Emitter<'_> {
         self.require(&ends, true, Failure::Endless { function }, &Lanes::none());
         let after = self.op(format_args!("add i64 {before}, 1"));
         self.line(format_args!("store i64 {after}, ptr {total}"));
+        if keeps {
+            let growing: Vec<&Growing> = stacks.iter().flatten().collect();
+            self.grow_all(&growing, &limit, &after);
+        }
         let counted = self.current(std::slice::from_ref(&rounds), cx, false).remove(0);
         let counted = self.integral(Integral::Add, &counted, &Val::int(1), Element::I64, cx);
         self.next(std::slice::from_ref(&rounds), vec![counted], &inner)?;
@@ -432,7 +437,6 @@ impl Emitter<'_> {
         let mut results = self.body(body, args, &inner, ranges, &[])?;
         for (stacked, stack) in results.split_off(count).into_iter().zip(&stacks) {
             if let Some(stack) = stack {
-                self.grow(stack, &after);
                 self.stack(stack, &before, &stacked, cx)?;
             }
             self.release(stacked);

@@ -14,6 +14,13 @@ pub(super) struct Growing {
     len: usize,
 }
 
+impl Growing {
+    /// Bytes of a row.
+    fn bytes(&self) -> usize {
+        self.len * self.row.element().bytes()
+    }
+}
+
 impl Emitter<'_> {
     pub(super) fn grown(&mut self, row: Type) -> Result<Growing> {
         let len = self.known(row)?;
@@ -23,14 +30,36 @@ impl Emitter<'_> {
     /// Makes room for so many rows.
     pub(super) fn grow(&mut self, stack: &Growing, rows: &str) {
         let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
-        let each = stack.len * stack.row.element().bytes();
-        let bytes = self.op(format_args!("mul i64 {rows}, {each}"));
+        let bytes = self.op(format_args!("mul i64 {rows}, {}", stack.bytes()));
         let size = self.op(format_args!("getelementptr i8, ptr {place}, i64 8"));
         let has = self.op(format_args!("load i64, ptr {size}"));
         let short = self.op(format_args!("icmp ult i64 {has}, {bytes}"));
         // Nothing in it can fail.
-        let _ = self.when(&short, |e| {
+        let _ = self.seldom(&short, |e| {
             e.call("void", "cotangent_grow", &[("ptr", &place), ("i64", &bytes)]);
+            Ok(())
+        });
+    }
+
+    /// Makes room for so many rows in each of some stacks. `limit` is a place where it is noted for how many there is room in all of
+    /// them: a round looks at that alone, and what it has in registers stays there.
+    pub(super) fn grow_all(&mut self, stacks: &[&Growing], limit: &str, rows: &str) {
+        let has = self.op(format_args!("load i64, ptr {limit}"));
+        let short = self.op(format_args!("icmp slt i64 {has}, {rows}"));
+        // Nothing in it can fail.
+        let _ = self.seldom(&short, |e| {
+            e.line(format_args!("store i64 {}, ptr {limit}", i64::MAX));
+            for stack in stacks {
+                e.grow(stack, rows);
+                let at = stack.at + 8;
+                let size = e.op(format_args!("getelementptr i8, ptr %arena, i64 {at}"));
+                let size = e.op(format_args!("load i64, ptr {size}"));
+                let own = e.op(format_args!("udiv i64 {size}, {}", stack.bytes().max(1)));
+                let all = e.op(format_args!("load i64, ptr {limit}"));
+                let less = e.op(format_args!("icmp slt i64 {own}, {all}"));
+                let least = e.op(format_args!("select i1 {less}, i64 {own}, i64 {all}"));
+                e.line(format_args!("store i64 {least}, ptr {limit}"));
+            }
             Ok(())
         });
     }

@@ -106,8 +106,26 @@ impl Emitter<'_> {
         condition: &str,
         body: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
+        self.branches(condition, "", body)
+    }
+
+    /// Text that runs only where a condition holds, which it hardly ever does: what is in registers goes to memory there, if it must.
+    pub(super) fn seldom(
+        &mut self,
+        condition: &str,
+        body: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.branches(condition, SELDOM, body)
+    }
+
+    fn branches(
+        &mut self,
+        condition: &str,
+        how_often: &str,
+        body: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let n = self.fresh("");
-        self.line(format_args!("br i1 {condition}, label %t{n}, label %e{n}"));
+        self.line(format_args!("br i1 {condition}, label %t{n}, label %e{n}{how_often}"));
         self.label(&format!("t{n}"));
         body(self)?;
         self.line(format_args!("br label %e{n}"));
@@ -148,7 +166,7 @@ impl Emitter<'_> {
         });
         let label = self.fails.entry(code).or_insert_with(|| format!("fail{code}")).clone();
         let go = self.fresh("g");
-        self.line(format_args!("br i1 {flag}, label %{label}, label %{go}"));
+        self.line(format_args!("br i1 {flag}, label %{label}, label %{go}{SELDOM}"));
         self.label(&go);
     }
 
@@ -170,6 +188,9 @@ impl Emitter<'_> {
         self.call("i1", &name, &[(&ty, mask)])
     }
 }
+
+/// Of a branch whose first way is hardly ever taken; modules end with what it means.
+const SELDOM: &str = ", !prof !0";
 
 /// How values are named: `%v12`.
 struct Number(usize);
