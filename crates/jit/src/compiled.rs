@@ -1,5 +1,6 @@
 //! A program as machine code, ready to run.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +16,7 @@ use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
 use crate::relaxed::relaxed;
 use crate::rows::by_rows;
+use crate::scales::unscaled;
 use crate::{JitError, Options, cache};
 
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
@@ -34,6 +36,8 @@ pub struct Compiled {
     pub(crate) stacks: Vec<usize>,
     pub(crate) packed: bool,
     pub(crate) kernels: bool,
+    /// The results in which a NaN does not stop the run, as ranges of a list of all numbers; neighbours are one.
+    pub(crate) unwatched: Vec<Range<usize>>,
     /// What everything is made of, if it is all the same: lists of such need not be converted.
     pub(crate) element: Option<Element>,
     pub(crate) failures: Vec<Failure>,
@@ -117,10 +121,20 @@ impl Compiled {
         };
         let ty = |v: &cotangent_ir::Value| f.ty(*v);
         static COUNT: AtomicU64 = AtomicU64::new(1);
+        let gives = Layout::new(f.results().iter().map(ty), emitted.packed);
+        let mut unwatched: Vec<Range<usize>> = Vec::new();
+        for (part, _) in gives.parts.iter().zip(&emitted.watched).filter(|(_, watched)| !**watched) {
+            let end = part.start + part.len;
+            match unwatched.last_mut().filter(|last| last.end == part.start) {
+                Some(last) => last.end = end,
+                None => unwatched.push(part.start..end),
+            }
+        }
         Ok(Compiled {
             number: COUNT.fetch_add(1, Ordering::Relaxed),
             takes: Layout::new(f.params().iter().map(|p| p.ty), emitted.packed),
-            gives: Layout::new(f.results().iter().map(ty), emitted.packed),
+            gives,
+            unwatched,
             name: f.name().to_string(),
             params: f.params().iter().map(|p| p.ty).collect(),
             results: f.results().iter().map(ty).collect(),
@@ -250,6 +264,9 @@ fn emitted(
     }
     if let Some(least) = options.parallel {
         f = blocked(&f, least as f64);
+    }
+    if options.contract {
+        f = unscaled(&f);
     }
     let emitted = emit(&f, options, llvm.cpu.vector_bytes, false, marked)?;
     dump(llvm, given, &f, &emitted);

@@ -23,6 +23,7 @@ mod relaxed;
 mod rows;
 mod run;
 mod runtime;
+mod scales;
 
 pub use cache::CACHE_VARIABLE;
 pub use compiled::Compiled;

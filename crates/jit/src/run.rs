@@ -165,20 +165,31 @@ impl Compiled {
         let strict = self.strict.as_ref()?;
         let undefined = match self.failure(status) {
             Some(failure) => matches!(failure, Failure::Undefined { .. }),
-            // Without a branch for each number, which vectors would not like.
-            None => results.iter().any(|y| {
-                let nan =
-                    |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y).into().is_nan());
-                match y.len() {
-                    ..SHARED => y.chunks(256).any(nan),
-                    _ => y.par_chunks(SHARED / 4).any(nan),
-                }
-            }),
+            None => self.has_nan(results),
         };
         undefined.then(|| {
             strict.get().map_err(|why| RunError::Value {
                 function: format!("@{}", self.name),
                 what: why.to_string(),
+            })
+        })
+    }
+
+    /// Whether there is a NaN among the results that were not looked at when they were written.
+    fn has_nan<T: Number>(&self, results: &[&mut [T]]) -> bool {
+        // Without a branch for each number, which vectors would not like.
+        let nan = |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y).into().is_nan());
+        let mut first = 0;
+        results.iter().any(|list| {
+            let (from, to) = (first, first + list.len());
+            first = to;
+            self.unwatched.iter().any(|part| {
+                let (start, end) = (part.start.max(from), part.end.min(to));
+                let own = if start < end { &list[start - from..end - from] } else { &[] };
+                match own.len() {
+                    ..SHARED => own.chunks(256).any(nan),
+                    _ => own.par_chunks(SHARED / 4).any(nan),
+                }
             })
         })
     }

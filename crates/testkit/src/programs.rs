@@ -27,11 +27,13 @@ pub struct Options {
     pub unknown: bool,
     /// Whether the only result is one number.
     pub one: bool,
+    /// Whether some dimensions are longer than a few vectors.
+    pub long: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { operations: 30, depth: 3, stops: false, unknown: true, one: false }
+        Options { operations: 30, depth: 3, stops: false, unknown: true, one: false, long: false }
     }
 }
 
@@ -136,7 +138,10 @@ impl Maker<'_> {
     }
 
     fn size(&mut self) -> usize {
-        [0, 1, 2, 2, 3, 3, 4, 5][self.rng.usize(..8)]
+        match self.options.long {
+            false => [0, 1, 2, 2, 3, 3, 4, 5][self.rng.usize(..8)],
+            true => [1, 3, 37, 37, 37, 40][self.rng.usize(..6)],
+        }
     }
 
     fn array_type(&mut self) -> Type {

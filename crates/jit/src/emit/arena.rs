@@ -27,8 +27,9 @@ struct Block {
     at: usize,
     bytes: usize,
     references: usize,
-    /// Blocks of loops stay while the text of the loop is written, whoever uses them.
-    pinned: bool,
+    /// By how many it is kept: blocks of loops stay while the text of the loop is written, whoever uses them, and a loop in a loop
+    /// may have the same one.
+    pins: usize,
 }
 
 impl Arena {
@@ -50,7 +51,7 @@ impl Arena {
     fn allocate(&mut self, bytes: usize) -> usize {
         let at = self.here.allocate(bytes);
         let bytes = rounded(bytes);
-        self.blocks.push(Block { at, bytes, references: 1, pinned: false });
+        self.blocks.push(Block { at, bytes, references: 1, pins: 0 });
         self.blocks.len() - 1
     }
 
@@ -118,7 +119,7 @@ impl Emitter<'_> {
         let block = self.arena.allocate(len * lanes * ty.element().bytes());
         let at = self.arena.blocks[block].at;
         let base = if self.arena.here.private { Base::Private(at) } else { Base::Arena(at) };
-        Array { base, ty, len, varies, block: Some(block), rows: None, roomy: true }
+        Array { base, ty, len, varies, block: Some(block), rows: None, roomy: true, watched: false }
     }
 
     /// Room for a value: where it is asked to be, if that is free.
@@ -154,9 +155,9 @@ impl Emitter<'_> {
 
     /// Memory that is somebody else's, such as that of a result.
     pub(super) fn outside(&mut self, base: Base, ty: Type, len: usize) -> Array {
-        self.arena.blocks.push(Block { at: 0, bytes: 0, references: 0, pinned: true });
+        self.arena.blocks.push(Block { at: 0, bytes: 0, references: 0, pins: 1 });
         let block = Some(self.arena.blocks.len() - 1);
-        Array { base, ty, len, varies: false, block, rows: None, roomy: false }
+        Array { block, ..Array::new(base, ty, len) }
     }
 
     /// Whether it stands in such memory.
@@ -190,7 +191,7 @@ impl Emitter<'_> {
         if let Some(block) = Self::block(&val) {
             let entry = &mut self.arena.blocks[block];
             entry.references -= 1;
-            if entry.references == 0 && !entry.pinned {
+            if entry.references == 0 && entry.pins == 0 {
                 self.arena.give_back(block);
             }
         }
@@ -204,7 +205,7 @@ impl Emitter<'_> {
     /// Keeps a block from being used otherwise while the text of a loop is written.
     pub(super) fn pin(&mut self, array: &Array) {
         if let Some(block) = array.block {
-            self.arena.blocks[block].pinned = true;
+            self.arena.blocks[block].pins += 1;
         }
     }
 
@@ -215,11 +216,11 @@ impl Emitter<'_> {
         }
     }
 
-    /// The block is one like others again, held by nobody but the caller.
+    /// The block is no longer kept by this loop, and held by nobody but the caller.
     pub(super) fn unpin(&mut self, array: &Array) {
         if let Some(block) = array.block {
             let entry = &mut self.arena.blocks[block];
-            (entry.pinned, entry.references) = (false, 1);
+            (entry.pins, entry.references) = (entry.pins.saturating_sub(1), 1);
         }
     }
 }

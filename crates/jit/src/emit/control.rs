@@ -1,7 +1,7 @@
 //! Loops and branches. Lanes that go different ways go both, each where it counts.
 
 use cotangent_ir::ranges::of_body;
-use cotangent_ir::{Element, Function, Integral, Op, Type, Value};
+use cotangent_ir::{Element, Function, Integral, Op, Structure, Type, Value};
 use cotangent_ops::Comparison;
 
 use super::classify::{Class, body_args, carried, classes};
@@ -9,6 +9,9 @@ use super::growing::Growing;
 use super::value::{Array, Val};
 use super::{Emitter, Failure, Frame, Lanes, ROUNDS, Result, internal, llvm_type};
 use crate::JitError;
+
+/// The most operations of all rounds of a loop that is written out. One with a loop in it never is: text would grow by the product.
+const UNROLLED: usize = 64;
 
 /// What a loop carries.
 enum Carry {
@@ -320,7 +323,7 @@ impl Emitter<'_> {
             e.next(&carries, results, &inner)
         };
         match end.parse::<i64>() {
-            Ok(n) if n <= 1 || n as usize * body.operations().max(1) <= 64 => {
+            Ok(n) if n <= 1 || !has_loops(body) && n as usize * body.operations().max(1) <= UNROLLED => {
                 for i in 0..n.max(0) {
                     round(self, &Val::int(i))?;
                 }
@@ -571,4 +574,12 @@ impl Emitter<'_> {
         }
         Ok(parts)
     }
+}
+
+/// Whether there is a loop in a body.
+fn has_loops(body: &Function) -> bool {
+    body.values().filter_map(|v| body.structure(v)).any(|structure| match structure {
+        Structure::For { .. } | Structure::While { .. } => true,
+        other => other.bodies().any(|inner| has_loops(inner)),
+    })
 }

@@ -27,6 +27,8 @@ pub(super) struct Kernel<'k> {
     pub(super) part: Cell<Part>,
     /// How many vectors a round takes.
     pub(super) copies: usize,
+    /// The result that is written past the caches.
+    pub(super) stream: Option<Array>,
     /// From where to where the first dimension goes, if not all the way.
     pub(super) bounds: Option<(String, String)>,
     /// What the body takes from outside, if some of it may be written early.
@@ -119,6 +121,7 @@ impl<'o> Emitter<'o> {
             inside: None,
             part: Cell::new(Part::All),
             copies: 1,
+            stream: None,
             bounds: None,
             captures: None,
             early: RefCell::default(),
@@ -244,6 +247,9 @@ impl<'o> Emitter<'o> {
                 body(e, indices, cx)
             };
             let bounds = kernel.bounds.as_ref().filter(|_| lane == 0);
+            if let Some(out) = &kernel.stream {
+                return self.streamed(out, bounds, width, at);
+            }
             return match (&kernel.inside, kernel.part.get()) {
                 (Some(Inside { from, to, .. }), Part::Inside) => match bounds {
                     Some(bounds) => self.whole_between(bounds, (*from, *to), width, at),
@@ -395,9 +401,13 @@ impl<'o> Emitter<'o> {
                     self.retain(&Val::Array(array.clone()));
                     array
                 }
-                None => self.allocate_for(frame, part, (ty, len), cx, varies),
+                None => {
+                    let out = self.allocate_for(frame, part, (ty, len), cx, varies);
+                    if self.nested == 0 { self.watched(out) } else { out }
+                }
             }));
         }
+        kernel.stream = self.stream_of(&kernel, &outs);
         match self.blocks(&kernel, &captures, cx) {
             Some(blocks) => self.shared_table(&mut kernel, blocks, &captures, &outs)?,
             None => {
@@ -407,7 +417,8 @@ impl<'o> Emitter<'o> {
                 })?;
             }
         }
-        Ok(outs.into_iter().map(|out| out.map_or(Val::One("poison".into()), Val::Array)).collect())
+        let unwatched = |out: Array| Val::Array(Array { watched: false, ..out });
+        Ok(outs.into_iter().map(|out| out.map_or(Val::One("poison".into()), unwatched)).collect())
     }
 
     /// Writes a point of a table.

@@ -3,6 +3,7 @@
 use cotangent_ir::ranges::range;
 use cotangent_ir::{Dim, Element, Entries, Integral, Type, Value};
 
+use super::stream::STREAMED;
 use super::value::{Array, Base, Target, Val, splat, stored_type, suffix};
 use super::{Emitter, Failure, Frame, Lanes, Result, internal, llvm_type};
 
@@ -154,11 +155,17 @@ impl Emitter<'_> {
         if let (Val::One(i), Val::One(x), false) = (index, val, array.varies) {
             let place = self.address(array, i, w);
             let ty = stored_type(element, 1);
+            if array.watched {
+                self.watch(x, element, &Lanes { width: 1, mask: None });
+            }
             let x = self.stored(x.clone(), element, 1);
             self.line(format_args!("store {ty} {x}, ptr {place}, align {align}"));
             return;
         }
         let x = self.many(val, element, cx);
+        if array.watched {
+            self.watch(&x, element, cx);
+        }
         let x = self.stored(x, element, w);
         let (ty, masks) = (stored_type(element, w), llvm_type(Element::Bool, w));
         let side_by_side = match index {
@@ -169,6 +176,10 @@ impl Emitter<'_> {
         if let Some((i, align)) = side_by_side {
             let place = self.address(array, &i, w);
             match cx.mask.clone() {
+                None if self.streaming.as_ref() == Some(&array.base) => {
+                    let align = align * w;
+                    self.line(format_args!("store {ty} {x}, ptr {place}, align {align}{STREAMED}"));
+                }
                 None => self.line(format_args!("store {ty} {x}, ptr {place}, align {align}")),
                 Some(mask) => {
                     let name = format!("llvm.masked.store.{}.p0", suffix(element, w));

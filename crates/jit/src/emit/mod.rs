@@ -23,9 +23,11 @@ mod parts;
 mod reduce;
 mod scalar;
 mod short;
+mod stream;
 mod tasks;
 mod text;
 mod value;
+mod watch;
 
 use std::collections::BTreeMap;
 
@@ -54,6 +56,8 @@ pub(crate) struct Emitted {
     pub(crate) kernels: bool,
     /// What a status other than 0 means: its number less one.
     pub(crate) failures: Vec<Failure>,
+    /// By result: whether a NaN in it, where there should be none, has stopped the run already.
+    pub(crate) watched: Vec<bool>,
 }
 
 /// Why a run stops.
@@ -147,6 +151,10 @@ pub(super) struct Emitter<'o> {
     options: &'o Options,
     /// Whether comparisons of marked numbers stop the run if one is NaN.
     marked: bool,
+    /// The result whose vectors begin where lines do, and go past the caches.
+    streaming: Option<Base>,
+    /// Results that are looked at while they are written.
+    watched: Vec<Base>,
     /// Functions that are done: one for each part of a long program.
     done: Vec<String>,
     /// Bytes of a vector register.
@@ -212,6 +220,8 @@ pub(crate) fn emit(
     let mut e = Emitter {
         options,
         marked,
+        streaming: None,
+        watched: Vec::new(),
         done: Vec::new(),
         vector_bytes,
         packed: is_packed(f),
@@ -233,7 +243,7 @@ pub(crate) fn emit(
         calls: 0,
         table_names: FxHashMap::default(),
     };
-    e.function(f)?;
+    let watched = e.function(f)?;
     if e.arena.size() > ARENA {
         return Err(JitError::Unsupported(format!(
             "@{}, which takes {} bytes",
@@ -248,11 +258,13 @@ pub(crate) fn emit(
         packed: e.packed,
         kernels: e.kernels,
         failures: e.failures,
+        watched,
     })
 }
 
 impl Emitter<'_> {
-    fn function(&mut self, f: &Function) -> Result<()> {
+    /// Writes the program; which results are looked at while they are written.
+    fn function(&mut self, f: &Function) -> Result<Vec<bool>> {
         let mut args = Vec::new();
         let cx = Lanes::none();
         let mut at = 0;
@@ -291,16 +303,19 @@ impl Emitter<'_> {
                 _ => result,
             });
         }
-        for (result, out) in saved.into_iter().zip(&outs) {
+        let mut watched = Vec::with_capacity(outs.len());
+        for (k, (result, out)) in saved.into_iter().zip(&outs).enumerate() {
+            let here = matches!(&result, Val::Array(array) if array.base == out.base);
+            watched.push(here && self.was_watched(f, f.results()[k], out));
             match &result {
-                Val::Array(array) if array.base == out.base => {}
+                Val::Array(_) if here => {}
                 Val::Array(array) => self.copy(array, out, &cx),
                 scalar => self.store(out, &Val::int(0), scalar, &cx),
             }
             self.release(result);
         }
         self.close();
-        Ok(())
+        Ok(watched)
     }
 
     /// The results of a body. References to what the arguments stand in are taken over, those of the results handed on.

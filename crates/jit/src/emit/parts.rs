@@ -79,7 +79,7 @@ impl Emitter<'_> {
         let pure = "nounwind willreturn readnone";
         let _ = writeln!(text, "attributes #1 = {{ {pure} {inline} \"no-builtins\" {vectors} }}");
         let _ = writeln!(text, "attributes #0 = {{ nounwind \"no-builtins\" {vectors} }}");
-        text + "!0 = !{!\"branch_weights\", i32 1, i32 10000}\n"
+        text + "!0 = !{!\"branch_weights\", i32 1, i32 10000}\n!1 = !{i32 1}\n"
     }
 
     /// The function that runs the parts one after the other.
@@ -111,6 +111,7 @@ impl Emitter<'_> {
 
     /// The function that has been written, ended.
     pub(super) fn closed(&mut self, name: &str, params: &str) -> String {
+        self.stop_if_watched();
         self.line(format_args!("ret i64 0"));
         let mut fails: Vec<(usize, String)> = self.fails.drain().collect();
         fails.sort();

@@ -1,5 +1,6 @@
 //! Lines of text: instructions, labels, calls, loops, and what stops a run.
 
+use std::collections::BTreeMap;
 use std::fmt::{Arguments, Write as _};
 
 use cotangent_ir::Element;
@@ -20,6 +21,8 @@ pub(super) struct Text {
     pub(super) stack: usize,
     /// Arguments whose pointers have been loaded.
     pub(super) pointers: FxHashMap<usize, String>,
+    /// By width: places where it is noted in which lanes a NaN was written.
+    pub(super) watched: BTreeMap<usize, String>,
 }
 
 impl Emitter<'_> {

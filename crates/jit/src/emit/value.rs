@@ -58,11 +58,13 @@ pub(super) struct Array {
     pub(super) rows: Option<String>,
     /// Whether whole vectors may be written from where it begins to behind its end: it is no row of another one.
     pub(super) roomy: bool,
+    /// Whether what is written to it is looked at: a NaN stops the run at the end of the function.
+    pub(super) watched: bool,
 }
 
 impl Array {
     pub(super) fn new(base: Base, ty: Type, len: usize) -> Array {
-        Array { base, ty, len, varies: false, block: None, rows: None, roomy: false }
+        Array { base, ty, len, varies: false, block: None, rows: None, roomy: false, watched: false }
     }
 
     pub(super) fn element(&self) -> Element {
