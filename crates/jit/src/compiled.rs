@@ -123,7 +123,8 @@ impl Compiled {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         let gives = Layout::new(f.results().iter().map(ty), emitted.packed);
         let mut unwatched: Vec<Range<usize>> = Vec::new();
-        for (part, _) in gives.parts.iter().zip(&emitted.watched).filter(|(_, watched)| !**watched) {
+        for (part, _) in gives.parts.iter().zip(&emitted.watched).filter(|(_, watched)| !**watched)
+        {
             let end = part.start + part.len;
             match unwatched.last_mut().filter(|last| last.end == part.start) {
                 Some(last) => last.end = end,

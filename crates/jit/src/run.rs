@@ -367,21 +367,41 @@ impl Compiled {
         element: Element,
         to: &mut [u8],
     ) -> Result<(), RunError> {
-        for (to, x) in to.chunks_exact_mut(element.bytes()).zip(numbers) {
-            let x: f64 = (*x).into();
-            match element {
-                Element::F64 => to.copy_from_slice(&x.to_ne_bytes()),
-                Element::F32 => to.copy_from_slice(&(x as f32).to_ne_bytes()),
-                Element::Bool => to[0] = u8::from(x != 0.0),
-                _ if x.trunc() != x || x.abs() >= 9e15 => {
-                    let what = format!("{x} was given for an integer");
-                    return Err(RunError::Value { function: format!("@{}", self.name), what });
-                }
-                Element::I64 => to.copy_from_slice(&(x as i64).to_ne_bytes()),
-                Element::I32 => to.copy_from_slice(&(x as i32).to_ne_bytes()),
+        fn each<const N: usize>(
+            to: &mut [u8],
+            numbers: impl Iterator<Item = f64>,
+            mut bytes: impl FnMut(f64) -> [u8; N],
+        ) {
+            to.as_chunks_mut::<N>().0.iter_mut().zip(numbers).for_each(|(to, x)| *to = bytes(x));
+        }
+        let numbers = numbers.map(|x| (*x).into());
+        // Integers are looked at all together: a branch for each would take longer than the rest (`trunc` is a call, too).
+        let range = match element {
+            Element::I32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
+            _ => -9_000_000_000_000_000..=9_000_000_000_000_000,
+        };
+        let mut wrong = None;
+        let mut whole = |x: f64| {
+            let i = x as i64;
+            if i as f64 != x || !range.contains(&i) {
+                wrong = Some(x);
+            }
+            i
+        };
+        match element {
+            Element::F64 => each(to, numbers, f64::to_ne_bytes),
+            Element::F32 => each(to, numbers, |x| (x as f32).to_ne_bytes()),
+            Element::Bool => each(to, numbers, |x| [u8::from(x != 0.0)]),
+            Element::I64 => each(to, numbers, |x| whole(x).to_ne_bytes()),
+            Element::I32 => each(to, numbers, |x| (whole(x) as i32).to_ne_bytes()),
+        }
+        match wrong {
+            None => Ok(()),
+            Some(x) => {
+                let what = format!("{x} was given for an integer");
+                Err(RunError::Value { function: format!("@{}", self.name), what })
             }
         }
-        Ok(())
     }
 
     fn go(&self, workspace: &mut Workspace) -> u64 {

@@ -24,7 +24,9 @@ pub(crate) fn unscaled(f: &Function) -> Function {
         true
     });
     let scalars = |f: &Function| {
-        f.values().filter(|v| f.ty(*v).is_scalar() && matches!(f.op(*v), Op::Elementary(..))).count()
+        f.values()
+            .filter(|v| f.ty(*v).is_scalar() && matches!(f.op(*v), Op::Elementary(..)))
+            .count()
     };
     if scalars(&inner) == 0 {
         return inner;

@@ -48,7 +48,8 @@ pub(crate) fn kept(
     }
     let all = needed.iter().map(|v| bytes(body.ty(*v))).fold(0, u64::saturating_add);
     let cached = all.saturating_mul(rounds.unwrap_or(UNKNOWN)) <= CACHED;
-    let price = |bytes: u64| if cached { bytes.saturating_mul((BYTE * PARTS) as u64) } else { bytes };
+    let price =
+        |bytes: u64| if cached { bytes.saturating_mul((BYTE * PARTS) as u64) } else { bytes };
     let mut graph: DiGraph<(), u64> = DiGraph::new();
     let (source, sink) = (graph.add_node(()), graph.add_node(()));
     // By value: where it comes in and where it goes out; between them what it takes to keep it.

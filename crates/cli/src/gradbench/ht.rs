@@ -234,7 +234,7 @@ fn vertices(sizes: Sizes, hand: &Hand) -> TracedArray {
     let transforms = transforms(sizes, hand);
     let skinned = map_over((0..sizes.vertices, 0..3), |(v, row)| {
         let position = sum_over((0..sizes.bones, 0..4), |(bone, k)| {
-            hand.weights.at((v, bone)) * transforms.at((bone, row, k)) * hand.positions.at((v, k))
+            hand.weights.at((v, bone)) * hand.positions.at((v, k)) * transforms.at((bone, row, k))
         });
         match sizes.mirrored {
             true => select(row.equal(0), -position, position),

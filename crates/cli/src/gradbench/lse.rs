@@ -1,6 +1,6 @@
 //! The logarithm of a sum of exponentials.
 
-use cotangent_ir::{Function, Traced, TracedArray, trace_arrays};
+use cotangent_ir::{Function, Traced, TracedArray, sum_over, trace_arrays};
 use cotangent_transform::gradient;
 use serde_json::Value;
 
@@ -35,6 +35,5 @@ fn primal(n: usize) -> Result<Function, String> {
 pub(super) fn log_sum_exp(x: TracedArray) -> Traced {
     // The result does not depend on what it is shifted by.
     let shift = x.largest().stop();
-    // The exponentials are an array of their own: the way back takes them from there.
-    (x - shift).exp().sum().ln() + shift
+    sum_over(0..x.len(), |i| (x.at(i) - shift).exp()).ln() + shift
 }

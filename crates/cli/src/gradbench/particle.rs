@@ -21,9 +21,7 @@ pub(super) fn task(function: &str, given: &Value) -> Result<Task, String> {
     let w = input::number(given, "w")?;
     Ok(Task {
         shape: String::new(),
-        prepare: Box::new(move || {
-            Ok(vec![compiled(&derivative(&path(inner)?, &[0], outer)?)?])
-        }),
+        prepare: Box::new(move || Ok(vec![compiled(&derivative(&path(inner)?, &[0], outer)?)?])),
         run: Box::new(move |programs, outputs| {
             let [slope] = programs else { return Err("a program is missing".to_string()) };
             *outputs = descend(&[w], |w| {

@@ -323,7 +323,10 @@ impl Emitter<'_> {
             e.next(&carries, results, &inner)
         };
         match end.parse::<i64>() {
-            Ok(n) if n <= 1 || !has_loops(body) && n as usize * body.operations().max(1) <= UNROLLED => {
+            Ok(n)
+                if n <= 1
+                    || !has_loops(body) && n as usize * body.operations().max(1) <= UNROLLED =>
+            {
                 for i in 0..n.max(0) {
                     round(self, &Val::int(i))?;
                 }

@@ -26,7 +26,8 @@ impl Emitter<'_> {
             Some((0, width)) => width * out.element().bytes() == self.vector_bytes,
             _ => false,
         };
-        let list = kernel.sizes.len() == 1 && kernel.points() == out.len && out.element().is_float();
+        let list =
+            kernel.sizes.len() == 1 && kernel.points() == out.len && out.element().is_float();
         let long = out.len.saturating_mul(out.element().bytes()) >= LONG;
         let fits = self.nested == 0 && whole && list && long && kernel.inside.is_none();
         (fits && kernel.copies == 1 && matches!(out.base, Base::Arg(..))).then(|| out.clone())

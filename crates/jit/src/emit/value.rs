@@ -64,7 +64,16 @@ pub(super) struct Array {
 
 impl Array {
     pub(super) fn new(base: Base, ty: Type, len: usize) -> Array {
-        Array { base, ty, len, varies: false, block: None, rows: None, roomy: false, watched: false }
+        Array {
+            base,
+            ty,
+            len,
+            varies: false,
+            block: None,
+            rows: None,
+            roomy: false,
+            watched: false,
+        }
     }
 
     pub(super) fn element(&self) -> Element {
