@@ -1,0 +1,64 @@
+//! Long results, which are written past the caches, wherever they begin.
+
+use cotangent_ir::parse;
+use cotangent_jit::{Compiled, Llvm, Options};
+
+/// Elements of a result that is just long enough, and not a whole number of vectors.
+const LEN: usize = (32 << 20) / 8 + 5;
+
+#[test]
+fn all_elements_of_long_results_are_written_and_nothing_else() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let text = format!("fn @f(%x: [{LEN}]f64) -> [{LEN}]f64 {{ %y = mul %x, 3.0 ret %y }}");
+    let f = parse(&text).unwrap();
+    let text = Compiled::text(&f, &Options::default(), None).unwrap();
+    assert!(text.contains("!nontemporal"));
+    let x: Vec<f64> = (0..LEN).map(|i| i as f64).collect();
+    for parallel in [None, Some(1 << 10)] {
+        let compiled = Compiled::new(&f, &Options { parallel, ..Options::default() }).unwrap();
+        let mut workspace = compiled.workspace();
+        for first in 0..9 {
+            let mut room = vec![-1.0; LEN + 16];
+            let out = &mut room[first..first + LEN];
+            compiled.run_into(&x, out, &mut workspace).unwrap();
+            let wrong = out.iter().enumerate().position(|(i, y)| *y != 3.0 * i as f64);
+            assert_eq!(wrong, None, "first {first}, threads {parallel:?}");
+            assert!(room[..first].iter().chain(&room[first + LEN..]).all(|y| *y == -1.0));
+        }
+    }
+}
+
+/// A product with a zero on its left is zero in each element, also in the first and the last, which are written in part.
+#[test]
+fn a_nan_anywhere_in_a_result_that_is_watched_is_seen() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    for len in [LEN, 1 << 20, 1003, 70] {
+        let text = format!(
+            "fn @f(%x: [{len}]f64, %y: [{len}]f64) -> [{len}]f64 {{
+               %t = tab (%i < {len}) {{
+                 %a = ld %x[%i] %b = ld %y[%i] %r = recip %b %c = strong_mul %a, %r
+                 %d = mul %a, %a %e = add %c, %d %s = sin %e %u = mul %s, %s yield %u
+               }}
+               ret %t
+             }}"
+        );
+        let f = parse(&text).unwrap();
+        let text = Compiled::text(&f, &Options::default(), None).unwrap();
+        assert!(text.contains("fcmp uno"), "{len} elements are not watched");
+        let compiled = Compiled::new(&f, &Options::default()).unwrap();
+        let mut workspace = compiled.workspace();
+        let mut out = vec![0.0; len];
+        for at in [0, 1, 7, 8, len / 2, len - 9, len - 2, len - 1] {
+            let mut x = vec![1.0; 2 * len];
+            // A zero times an infinity.
+            (x[at], x[len + at]) = (0.0, 0.0);
+            compiled.run_into(&x, &mut out, &mut workspace).unwrap();
+            assert!(out[at] == 0.0, "{len} elements, number {at}: {}", out[at]);
+            assert!((out[(at + 1) % len] - 2.0_f64.sin().powi(2)).abs() < 1e-12);
+        }
+    }
+}
