@@ -12,6 +12,7 @@ use crate::dense::extracted;
 use crate::dump::dump;
 use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
+use crate::joined::joined;
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
 use crate::relaxed::relaxed;
@@ -260,6 +261,7 @@ fn emitted(
     let f = if options.kernels { &extracted(f) } else { f };
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
+    f = joined(&f);
     if !options.scalar {
         f = by_rows(&apart(&f));
     }

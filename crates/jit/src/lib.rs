@@ -14,6 +14,7 @@ mod dump;
 mod emit;
 mod error;
 mod fuse;
+mod joined;
 mod kernels;
 mod llvm;
 mod load;

@@ -3,7 +3,8 @@
 /// How a program is compiled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Whether a product and a sum may become one operation with one rounding.
+    /// Whether a product and a sum may become one operation with one rounding; signs and factors of two to eight may then stand elsewhere
+    /// in products and sums, too (the sign of a zero is not kept), and sums at each point of vectors are added up in two parts.
     pub contract: bool,
     /// Whether there are no vectors: one point after the other.
     pub scalar: bool,

@@ -378,13 +378,13 @@ impl Compiled {
         // Integers are looked at all together: a branch for each would take longer than the rest (`trunc` is a call, too).
         let range = match element {
             Element::I32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
-            _ => -9_000_000_000_000_000..=9_000_000_000_000_000,
+            _ => -8_999_999_999_999_999..=8_999_999_999_999_999,
         };
         let mut wrong = None;
         let mut whole = |x: f64| {
             let i = x as i64;
             if i as f64 != x || !range.contains(&i) {
-                wrong = Some(x);
+                wrong.get_or_insert(x);
             }
             i
         };

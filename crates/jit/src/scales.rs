@@ -4,7 +4,8 @@
 //! `(2y·½r)·(−r²)` a person writes `−x·r·r²` and `−y·r·r²`. Here a number is written as a base and a scale, plus or minus a small
 //! power of two. Products multiply scales, sums of equal scales keep them, and what knows nothing of scales gets the number
 //! itself. A product with a power of two rounds nowhere, so all digits are the same, except where a number or a base leaves
-//! the range of normal numbers: that is why scales are small ([`MOST`]), and why this is part of contraction.
+//! the range of normal numbers: that is why scales are small ([`MOST`]), and why this is part of contraction. The sign of a zero is not
+//! kept, as by the rules of class zero. What is added to a target of an accumulation stays as it is: nothing else may be done there.
 
 use std::sync::Arc;
 
@@ -12,13 +13,31 @@ use cotangent_ir::{Builder, Copied, Function, Op, Structure, Value};
 use cotangent_ops::Opcode;
 
 /// The largest scale; the smallest is its inverse. Only numbers this close to the ends of the range can come out otherwise.
-const MOST: f64 = 64.0;
+const MOST: f64 = 8.0;
 
 /// The function with scales pulled out, in all bodies in which that takes fewer operations.
 pub(crate) fn unscaled(f: &Function) -> Function {
+    within(f, &[])
+}
+
+/// The same of a body some of whose parameters are targets of an accumulation.
+fn within(f: &Function, targets: &[bool]) -> Function {
     let inner = f.rebuilt(|b, copies, value| {
         let Some(structure) = f.structure(value).filter(|s| is_open(s)) else { return false };
-        let new = structure.with_bodies(|body| Arc::new(unscaled(body)));
+        let targeted = targeted(f, targets);
+        let operands: Vec<Value> = f.operands(value).collect();
+        let (own, handed) = structure.own_params();
+        let new = structure.with_bodies(|body| {
+            let inside: Vec<bool> = (0..body.params().len())
+                .map(|k| {
+                    let target = matches!(structure, Structure::Acc { .. })
+                        && (own - handed..own).contains(&k);
+                    let outside = structure.operand_of(k).and_then(|o| operands.get(o));
+                    target || outside.is_some_and(|v| targeted[v.index()])
+                })
+                .collect();
+            Arc::new(within(body, &inside))
+        });
         let operands = copies.operands(f, value);
         copies.set_parts(value, b.structure(new, &operands));
         true
@@ -31,8 +50,21 @@ pub(crate) fn unscaled(f: &Function) -> Function {
     if scalars(&inner) == 0 {
         return inner;
     }
-    let new = Scaled::new(&inner).written();
+    let new = Scaled::new(&inner, targets).written();
     if scalars(&new) < scalars(&inner) { new } else { inner }
+}
+
+/// By value: whether it is a target, or made of one.
+fn targeted(f: &Function, targets: &[bool]) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(f.len());
+    for value in f.values() {
+        let own = match f.op(value) {
+            Op::Param(k) => targets.get(k as usize).copied().unwrap_or(false),
+            _ => f.operands(value).any(|v| found[v.index()]),
+        };
+        found.push(own);
+    }
+    found
 }
 
 /// What is known by its name stays what it is.
@@ -53,12 +85,14 @@ struct Scaled<'f> {
     /// The numbers themselves, as far as somebody needed them.
     copies: Copied,
     numbers: Vec<Option<Number>>,
+    targeted: Vec<bool>,
 }
 
 impl<'f> Scaled<'f> {
-    fn new(f: &'f Function) -> Self {
+    fn new(f: &'f Function, targets: &[bool]) -> Self {
         let (b, copies) = (Builder::new(f.name()), Copied::new(f.len()));
-        Scaled { f, b, copies, numbers: vec![None; f.len()] }
+        let targeted = targeted(f, targets);
+        Scaled { f, b, copies, numbers: vec![None; f.len()], targeted }
     }
 
     fn written(mut self) -> Function {
@@ -122,7 +156,7 @@ impl<'f> Scaled<'f> {
     fn number(&mut self, value: Value) -> Option<Number> {
         let f = self.f;
         let Op::Elementary(code, _) = f.op(value) else { return None };
-        if !f.ty(value).is_scalar() {
+        if !f.ty(value).is_scalar() || self.targeted[value.index()] {
             return None;
         }
         let operands: Vec<Value> = f.operands(value).collect();
@@ -202,7 +236,7 @@ impl<'f> Scaled<'f> {
 
     /// Plus or minus a small power of two that a value is known to be.
     fn power_of_two(&self, value: Value) -> Option<f64> {
-        self.known(value).filter(|c| is_small(*c) && c.abs().log2().fract() == 0.0)
+        self.known(value).filter(|c| is_small(*c) && c.to_bits() & ((1 << 52) - 1) == 0)
     }
 }
 

@@ -88,3 +88,19 @@ fn what_swallows_nan_keeps_products_strong() {
     (x[4], x[13]) = (0.0, 0.0);
     check(place, &x);
 }
+
+#[test]
+fn a_table_in_the_place_of_another_is_looked_at() {
+    // The second table is written over the first, which stands in the memory of the result.
+    let text = "fn @f(%x: [5000]f64) -> [5000]f64 {
+  %a = tab (%i < 5000) {
+    %e = ld %x[%i] %t = tan %e %q = sin %t %r = sinh %q %u = asinh %r %v = atan %u %w = tanh %v yield %w
+  }
+  %s = red sum (%i < 5000) { %e = ld %a[%i] %q = mul %e, %e yield %q }
+  %r = recip %s
+  %b = tab (%i < 5000) { %e = ld %a[%i] %q = strong_mul %e, %r yield %q }
+  ret %b
+}";
+    check(text, &[0.0; 5000]);
+    check(text, &[0.2; 5000]);
+}

@@ -1,8 +1,9 @@
 //! Signs and powers of two that are pulled out of products change no digit but those that contraction changes.
 
-use cotangent_ir::{Builder, Function, Type, Value};
+use cotangent_ir::{Builder, Function, Type, Value, parse};
 use cotangent_jit::{Compiled, Llvm, Options};
 use cotangent_ops::Opcode;
+use cotangent_optimize::simplify;
 use fastrand::Rng;
 
 /// A program of products, sums, quotients and roots, full of small powers of two.
@@ -10,7 +11,7 @@ fn random(seed: u64) -> Function {
     let mut rng = Rng::with_seed(seed);
     let mut b = Builder::new("f");
     let mut values: Vec<Value> =
-        ["x", "y", "z"].iter().map(|name| b.param(name, Type::F64)).collect();
+        ["x", "y", "z"].into_iter().map(|name| b.param(name, Type::F64)).collect();
     for _ in 0..rng.usize(5..40) {
         let one = values[rng.usize(..values.len())];
         let other = values[values.len() - 1 - rng.usize(..values.len().min(4))];
@@ -78,7 +79,7 @@ fn derivatives_of_roots_have_no_factors_of_two() {
       %w = mul %y2, %h %z = mul %w, %n
       ret %v, %z
     }";
-    let f = cotangent_ir::parse(text).unwrap();
+    let f = parse(text).unwrap();
     let written = Compiled::text(&f, &Options::default(), None).unwrap();
     let products = written.matches("fmul").count();
     // x², y², r², and two for each result.
@@ -87,5 +88,41 @@ fn derivatives_of_roots_have_no_factors_of_two() {
     let found = compiled.run(&[3.0, 4.0], &mut compiled.workspace()).unwrap();
     for (found, expected) in found.iter().zip([-3.0 / 125.0, -4.0 / 125.0]) {
         assert!((found - expected).abs() < 1e-16, "{found} and {expected}");
+    }
+}
+
+/// What is added to a target is added, whatever its sign.
+#[test]
+fn gradients_that_add_up_numbers_compile() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let plain = "fn @f(%s: f64, %x: [6]f64) -> f64 {
+      %t = acc (%i < 6) (%a = %s) { %e = ld %x[%i] %q = exp %e %n = neg %q %b = add %a, %n yield %b }
+      ret %t
+    }";
+    let carried = "fn @f(%s: f64, %x: [6]f64) -> f64 {
+      %t = acc (%i < 6) (%a = %s) {
+        %r = for %k < 3 (%c = %a) { %e = ld %x[%i] %q = exp %e %n = neg %q %b = add %c, %n yield %b }
+        yield %r
+      }
+      ret %t
+    }";
+    let sum = "fn @f(%a: f64, %b: f64, %x: [64]f64) -> f64 {
+      %s = red sum (%i < 64) {
+        %e = ld %x[%i] %d = sub %e, %a %p = sub %d, %b %q = mul %p, %p %r = sqrt %q yield %r
+      }
+      ret %s
+    }";
+    let gradient = cotangent_transform::gradient(&parse(sum).unwrap()).unwrap();
+    for f in [parse(plain).unwrap(), parse(carried).unwrap(), simplify(&gradient), gradient] {
+        let n: usize = f.params().iter().map(|p| p.ty.len().unwrap()).sum();
+        let x: Vec<f64> = (0..n).map(|i| 0.3 + (i as f64).sin()).collect();
+        let expected = f.run(&x).unwrap();
+        let compiled = Compiled::new(&f, &Options::default()).unwrap();
+        let found = compiled.run(&x, &mut compiled.workspace()).unwrap();
+        for (a, b) in found.iter().zip(&expected) {
+            assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} and {b}\n{f}");
+        }
     }
 }

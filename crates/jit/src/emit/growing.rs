@@ -49,12 +49,13 @@ impl Emitter<'_> {
         // Nothing in it can fail.
         let _ = self.seldom(&short, |e| {
             e.line(format_args!("store i64 {}, ptr {limit}", i64::MAX));
-            for stack in stacks {
+            // Rows of nothing need no room.
+            for stack in stacks.iter().filter(|stack| stack.bytes() > 0) {
                 e.grow(stack, rows);
                 let at = stack.at + 8;
                 let size = e.op(format_args!("getelementptr i8, ptr %arena, i64 {at}"));
                 let size = e.op(format_args!("load i64, ptr {size}"));
-                let own = e.op(format_args!("udiv i64 {size}, {}", stack.bytes().max(1)));
+                let own = e.op(format_args!("udiv i64 {size}, {}", stack.bytes()));
                 let all = e.op(format_args!("load i64, ptr {limit}"));
                 let less = e.op(format_args!("icmp slt i64 {own}, {all}"));
                 let least = e.op(format_args!("select i1 {less}, i64 {own}, i64 {all}"));

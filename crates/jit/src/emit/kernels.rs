@@ -399,11 +399,11 @@ impl<'o> Emitter<'o> {
                 Some((k, array)) => {
                     taken.push(k);
                     self.retain(&Val::Array(array.clone()));
-                    array
+                    self.watched(frame, part, array)
                 }
                 None => {
                     let out = self.allocate_for(frame, part, (ty, len), cx, varies);
-                    if self.nested == 0 { self.watched(out) } else { out }
+                    self.watched(frame, part, out)
                 }
             }));
         }
@@ -462,7 +462,7 @@ pub(super) fn is_kernel(f: &Function, value: Value) -> bool {
 }
 
 /// Whether a parameter of a body is read at the point itself and used for nothing else.
-pub(super) fn is_read_at_points(body: &Function, param: usize, indices: usize) -> bool {
+pub(crate) fn is_read_at_points(body: &Function, param: usize, indices: usize) -> bool {
     let is = |v: Value, k: usize| body.op(v) == Op::Param(k as u32);
     body.values().filter(|v| body.operands(*v).any(|o| is(o, param))).all(|v| {
         let mut operands = body.operands(v);

@@ -37,6 +37,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{JitError, Options};
 use arena::Arena;
+pub(crate) use kernels::is_read_at_points;
 use text::Text;
 pub(crate) use value::llvm_type;
 use value::{Array, Base, Val};
@@ -154,7 +155,7 @@ pub(super) struct Emitter<'o> {
     /// The result whose vectors begin where lines do, and go past the caches.
     streaming: Option<Base>,
     /// Results that are looked at while they are written.
-    watched: Vec<Base>,
+    watched: Vec<Value>,
     /// Functions that are done: one for each part of a long program.
     done: Vec<String>,
     /// Bytes of a vector register.
@@ -306,7 +307,7 @@ impl Emitter<'_> {
         let mut watched = Vec::with_capacity(outs.len());
         for (k, (result, out)) in saved.into_iter().zip(&outs).enumerate() {
             let here = matches!(&result, Val::Array(array) if array.base == out.base);
-            watched.push(here && self.was_watched(f, f.results()[k], out));
+            watched.push(here && self.watched.contains(&f.results()[k]));
             match &result {
                 Val::Array(_) if here => {}
                 Val::Array(array) => self.copy(array, out, &cx),

@@ -1,20 +1,24 @@
 //! Results that are looked at while they are written: whether plain products were good enough is known without another walk
 //! through memory.
 
-use cotangent_ir::{Element, Function, Op, Structure, Value};
 use std::fmt::Write as _;
 
+use cotangent_ir::{Element, Value};
+
 use super::value::{Array, Val, splat};
-use super::{Emitter, Failure, Lanes, llvm_type};
+use super::{Emitter, Failure, Frame, Lanes, llvm_type};
 
 impl Emitter<'_> {
-    /// The place of a result, looked at from now on, if a NaN in it says anything.
-    pub(super) fn watched(&mut self, array: Array) -> Array {
-        let watched = self.marked && array.element().is_float() && self.is_outside(&array);
+    /// The place of a part of a table, looked at if it is a result in which a NaN says something.
+    pub(super) fn watched(&mut self, frame: &Frame<'_>, part: Value, out: Array) -> Array {
+        // Only the program itself has places for its results.
+        let result = frame.dests.contains_key(&part) && frame.f.results().contains(&part);
+        let float = out.element().is_float();
+        let watched = self.marked && self.nested == 0 && result && float && self.is_outside(&out);
         if watched {
-            self.watched.push(array.base.clone());
+            self.watched.push(part);
         }
-        Array { watched, ..array }
+        Array { watched, ..out }
     }
 
     /// Notes whether one of the numbers that are written is none, in the lanes that count.
@@ -49,14 +53,5 @@ impl Emitter<'_> {
             let failure = Failure::Undefined { function: String::new() };
             self.require(&any, false, failure, &Lanes { width, mask: None });
         }
-    }
-
-    /// Whether a result was looked at while it was written, all of it.
-    pub(super) fn was_watched(&self, f: &Function, result: Value, out: &Array) -> bool {
-        let table = match f.op(result) {
-            Op::Part(_) => f.structure(f.operand(result, 0)),
-            _ => None,
-        };
-        matches!(table, Some(Structure::Tab { .. })) && self.watched.contains(&out.base)
     }
 }
