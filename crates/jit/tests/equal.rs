@@ -58,6 +58,8 @@ fn interpreted(f: &Function, x: &[f64], singles: bool) -> Result<Vec<f64>, cotan
 #[derive(Default)]
 struct Tally {
     same: usize,
+    /// Results of machine code as users get it.
+    usual: usize,
     left: Vec<String>,
 }
 
@@ -113,6 +115,35 @@ fn check(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
             }
         }
         tally.same += 1;
+    }
+}
+
+/// Compares a program with itself as machine code as users get it: products and sums in one operation, plain products for strong
+/// ones. Digits may differ, so results count that move little when the point is moved a little.
+#[track_caller]
+fn check_usual(what: &str, f: &Function, x: &[f64], tally: &mut Tally) {
+    if has(f, Element::F32) {
+        return;
+    }
+    let compiled = match Compiled::new(f, &Options::default()) {
+        Ok(compiled) => compiled,
+        Err(JitError::Unsupported(_)) => return,
+        Err(error) => panic!("{what}: {error}\n{f}"),
+    };
+    let moved: Vec<f64> = x.iter().map(|x| x * (1.0 + 1e-12)).collect();
+    let other: Vec<f64> = x.iter().map(|x| x * (1.0 - 1e-12)).collect();
+    let points = [x, &moved, &other].map(|x| f.run(x));
+    let [Ok(expected), Ok(above), Ok(below)] = points else { return };
+    let found = compiled.run(x, &mut compiled.workspace());
+    let found = found.unwrap_or_else(|error| panic!("{what}: {error}\n{f}"));
+    for (k, (a, b)) in expected.iter().zip(&found).enumerate() {
+        let spread = (above[k] - a).abs().max((below[k] - a).abs());
+        if !a.is_finite() || !(spread < 1e-6 * (1.0 + a.abs())) {
+            continue;
+        }
+        let bound = 1e-8 * (1.0 + a.abs()) + 1e3 * spread;
+        assert!((a - b).abs() <= bound, "{what}: result {k}: {a:?} by the interpreter, {b:?}\n{f}");
+        tally.usual += 1;
     }
 }
 
@@ -207,6 +238,7 @@ fn programs_in_files() {
             }
             let x = given.unwrap_or_else(|| point(&f, 1));
             check(&what, &f, &x, &mut tally);
+            check_usual(&what, &f, &x, &mut tally);
             check(&format!("{what} simplified"), &simplify(&f), &x, &mut tally);
             if has_while(&f) {
                 continue;
@@ -221,7 +253,9 @@ fn programs_in_files() {
                     && g.inputs().is_some_and(|n| n < 1000)
                     && g.operations() < 2000
                 {
-                    check(&format!("{what} {mode}"), &simplify(&g), &point(&g, 3), &mut tally);
+                    let (g, x) = (simplify(&g), point(&g, 3));
+                    check(&format!("{what} {mode}"), &g, &x, &mut tally);
+                    check_usual(&format!("{what} {mode}, usual"), &g, &x, &mut tally);
                 }
             }
         }
@@ -262,8 +296,19 @@ fn random_programs() {
         let f = programs::random(seed, &options);
         let x = programs::arguments(&f, seed);
         check(&format!("seed {seed}"), &f, &x, &mut tally);
-        check(&format!("seed {seed} simplified"), &simplify(&f), &x, &mut tally);
+        let simpler = simplify(&f);
+        check(&format!("seed {seed} simplified"), &simpler, &x, &mut tally);
+        check_usual(&format!("seed {seed}, usual"), &simpler, &x, &mut tally);
+        // Derivatives are what machine code is made for: accumulations, stacks, strong products.
+        if seed % 4 == 0
+            && let Ok(along) = cotangent_transform::reverse(&simpler)
+        {
+            let along = simplify(&along);
+            let x = point(&along, seed);
+            check_usual(&format!("seed {seed} backwards, usual"), &along, &x, &mut tally);
+        }
     }
+    assert!(tally.usual as u64 > 2 * count, "{}", tally.usual);
     println!("{} are the same, {} left out", tally.same, tally.left.len());
     assert!(tally.same > 2 * tally.left.len());
 }
