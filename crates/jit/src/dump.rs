@@ -23,7 +23,7 @@ pub(crate) fn dump(llvm: &Llvm, given: &Function, ready: &Function, emitted: &Em
     let name: String = given.name().chars().map(usual).take(80).collect();
     let stem = PathBuf::from(folder).join(format!("{number:04}-{name}"));
     if let Err(why) = write(llvm, &stem, given, ready, emitted) {
-        eprintln!("cotangent: {} is not written: {why}", stem.display());
+        tracing::warn!("{} is not written: {why}", stem.display());
     }
 }
 
