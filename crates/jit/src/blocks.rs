@@ -19,9 +19,11 @@ const ELEMENT: f64 = 16.0;
 
 /// What a kernel takes, in operations.
 pub(crate) fn work(dims: &[Dim], body: &Function) -> f64 {
-    let points: f64 =
-        dims.iter().map(|dim| if let Dim::Size(n) = dim { *n as f64 } else { 1.0 }).product();
-    points * body.cost().total().max(0.5)
+    points(dims) * body.cost().total().max(0.5)
+}
+
+fn points(dims: &[Dim]) -> f64 {
+    dims.iter().map(|dim| if let Dim::Size(n) = dim { *n as f64 } else { 1.0 }).product()
 }
 
 /// The function with sums that take at least so many operations in blocks.
@@ -131,10 +133,12 @@ fn red(
         Reducer::Min => Opcode::Min,
         _ => return None,
     };
-    if body.results().len() != 1 || !ty.is_float() || work(dims, body) < least {
+    // What the body gives is added, too.
+    let work = work(dims, body) + points(dims);
+    if body.results().len() != 1 || !ty.is_float() || work < least {
         return None;
     }
-    let most = most_blocks(work(dims, body), if ty.is_scalar() { 0 } else { ty.len()? });
+    let most = most_blocks(work, if ty.is_scalar() { 0 } else { ty.len()? });
     let cut = Cut::of(dims, most)?;
     let own = cut.in_block(body);
     let kernel = Structure::Red { dims: cut.dims(dims, cut.points), reducer, body: own };
