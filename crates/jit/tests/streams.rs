@@ -41,7 +41,8 @@ fn a_nan_anywhere_in_a_result_that_is_watched_is_seen() {
             "fn @f(%x: [{len}]f64, %y: [{len}]f64) -> [{len}]f64 {{
                %t = tab (%i < {len}) {{
                  %a = ld %x[%i] %b = ld %y[%i] %r = recip %b %c = strong_mul %a, %r
-                 %d = mul %a, %a %e = add %c, %d %s = sin %e %u = mul %s, %s yield %u
+                 %d = mul %a, %a %e = add %c, %d %s = sin %e %u = mul %s, %s
+                 %h = sinh %u %g = asinh %h %k = tan %g %l = atan %k yield %l
                }}
                ret %t
              }}"
