@@ -23,8 +23,8 @@ const UNKNOWN: u64 = 1000;
 const RECOMPUTE: f64 = 1000.0;
 
 /// Up to so many bytes for all rounds, what is kept is taken to be in a cache of the processor when it is needed: time is saved,
-/// not memory. Beyond, the fewest bytes are kept. (A network of 2 layers that keeps its gates, 1.6 MB: 0.8 of the time; one of 6
-/// layers, 29 MB: 1.1.)
+/// not memory. Beyond, the fewest bytes are kept. (The gradient of a path of some hundred steps that keeps 4 numbers a step instead of 2:
+/// 5.7 µs instead of 7.3. A network that keeps 29 MB of gates was slower than one that computes them again.)
 const CACHED: u64 = 2 << 20;
 
 /// What a byte in a cache costs, written and read again, where an addition costs one ([`Cost`](cotangent_ir::Cost)).
