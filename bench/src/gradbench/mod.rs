@@ -243,10 +243,9 @@ pub fn rows(numbers: &[f64], columns: usize) -> Vec<&[f64]> {
     numbers.chunks(columns).collect()
 }
 
-/// The descent of `particle` and `saddle`: `value` gives the height, `slope` the height and writes the gradient.
+/// The descent of `particle` and `saddle`: `slope` gives the height and the gradient, once for each step, as it does for ours.
 pub fn descend<const N: usize>(
     start: [f64; N],
-    value: impl Fn(&[f64; N]) -> f64,
     slope: impl Fn(&[f64; N]) -> (f64, [f64; N]),
 ) -> [f64; N] {
     const SMALL: f64 = 1e-5;
@@ -265,9 +264,10 @@ pub fn descend<const N: usize>(
         if length(std::array::from_fn(|k| x[k] - next[k])) <= SMALL {
             return x;
         }
-        if value(&next) < height {
+        let there = slope(&next);
+        if there.0 < height {
             (x, good) = (next, good + 1);
-            (height, g) = slope(&x);
+            (height, g) = there;
         } else {
             (rate, good) = (rate / 2.0, 0);
         }

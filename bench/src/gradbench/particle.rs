@@ -80,7 +80,7 @@ impl Hand for Particle {
             let (height, slope) = path(w[0]);
             (height, [slope])
         };
-        self.value = descend([self.w], |w| path(w[0]).0, slope);
+        self.value = descend([self.w], slope);
         &self.value
     }
 }

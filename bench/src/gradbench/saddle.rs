@@ -33,7 +33,7 @@ impl Saddle {
     /// The highest y over x.
     fn highest(&self, x: &[f64; 2]) -> [f64; 2] {
         let depth = |y: &[f64; 2]| square(y) - square(x);
-        descend(self.start, depth, |y| (depth(y), y.map(|y| 2.0 * y)))
+        descend(self.start, |y| (depth(y), y.map(|y| 2.0 * y)))
     }
 
     fn height(&self, x: &[f64; 2]) -> f64 {
@@ -50,7 +50,7 @@ impl Hand for Saddle {
     fn derivative(&mut self) -> &[f64] {
         // The steps of the ascent do not depend on x, so y does not move with it.
         let slope = |x: &[f64; 2]| (self.height(x), x.map(|x| 2.0 * x));
-        let x = descend(self.start, |x| self.height(x), slope);
+        let x = descend(self.start, slope);
         let y = self.highest(&x);
         self.found = [x[0], x[1], y[0], y[1]];
         &self.found

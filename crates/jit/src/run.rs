@@ -375,7 +375,7 @@ impl Compiled {
             to.as_chunks_mut::<N>().0.iter_mut().zip(numbers).for_each(|(to, x)| *to = bytes(x));
         }
         let numbers = numbers.map(|x| (*x).into());
-        // Integers are looked at all together: a branch for each would take longer than the rest (`trunc` is a call, too).
+        // Without `trunc`, which is a call where the build is for any processor (14 000 integers: 57 µs with it, 16 without).
         let range = match element {
             Element::I32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
             _ => -8_999_999_999_999_999..=8_999_999_999_999_999,

@@ -22,9 +22,9 @@ pub(crate) fn unscaled(f: &Function) -> Function {
 
 /// The same of a body some of whose parameters are targets of an accumulation.
 fn within(f: &Function, targets: &[bool]) -> Function {
+    let targeted = targeted(f, targets);
     let inner = f.rebuilt(|b, copies, value| {
         let Some(structure) = f.structure(value).filter(|s| is_open(s)) else { return false };
-        let targeted = targeted(f, targets);
         let operands: Vec<Value> = f.operands(value).collect();
         let (own, handed) = structure.own_params();
         let new = structure.with_bodies(|body| {
@@ -219,10 +219,7 @@ impl<'f> Scaled<'f> {
         } else {
             let ratio = x.scale / other;
             let x = self.times(x.base, ratio.abs());
-            let base = match ratio > 0.0 {
-                true => self.b.elementary(Opcode::Add, 0, &[y.base, x]),
-                false => self.b.elementary(Opcode::Sub, 0, &[y.base, x]),
-            };
+            let base = self.b.elementary(signed(ratio), 0, &[y.base, x]);
             Number { base, scale: other }
         }
     }
