@@ -16,13 +16,38 @@ impl Emitter<'_> {
         indices: &[Val],
         fixed: &[bool],
         cx: &Lanes,
-    ) -> Result<Vec<Option<Val>>> {
+    ) -> Result<Vec<Vec<Option<Val>>>> {
         let before = kernel.early.borrow().clone();
-        if kernel.captures.is_none() {
-            return Ok(before);
+        let mut found = Vec::with_capacity(kernel.captures.len());
+        for (row, captures) in kernel.captures.iter().enumerate() {
+            let known = before.get(row).map_or(&[][..], |known| known);
+            found.push(self.early_of(kernel, captures, known, (indices, fixed), cx)?);
         }
+        // Points of a tile have the same captures, and indices of their own from one dimension on.
+        if let Some(tile) = kernel.tile
+            && fixed[tile.dimension]
+        {
+            for row in 1..kernel.rows.get() {
+                let own = self.row_of(tile, indices, row, cx);
+                let known = before.get(row).or(before.first()).map_or(&[][..], |known| known);
+                let captures = &kernel.captures[0];
+                found.push(self.early_of(kernel, captures, known, (&own, fixed), cx)?);
+            }
+        }
+        *kernel.early.borrow_mut() = found;
+        Ok(before)
+    }
+
+    /// The same for one of the points that are written together.
+    fn early_of(
+        &mut self,
+        kernel: &Kernel<'_>,
+        captures: &[Val],
+        before: &[Option<Val>],
+        (indices, fixed): (&[Val], &[bool]),
+        cx: &Lanes,
+    ) -> Result<Vec<Option<Val>>> {
         let f = kernel.body();
-        let captures = kernel.captures.as_deref().unwrap_or_default();
         let mut frame = Frame::of(f, kernel.ranges_at(indices, fixed), &[]);
         for value in f.values() {
             let at = value.index();
@@ -48,8 +73,7 @@ impl Emitter<'_> {
             _ if is_scalar(f, v) => frame.values[v.index()].take(),
             _ => None,
         });
-        *kernel.early.borrow_mut() = found.collect();
-        Ok(before)
+        Ok(found.collect())
     }
 }
 

@@ -9,6 +9,7 @@ use cotangent_ops::Opcode;
 use super::borders::{Inside, inside};
 use super::classify::{Class, body_args, classes};
 use super::cost::is_cheap;
+use super::tiles::Tile;
 use super::value::{Array, Val};
 use super::{Emitter, Frame, Lanes, Result, internal};
 use crate::JitError;
@@ -31,10 +32,14 @@ pub(super) struct Kernel<'k> {
     pub(super) stream: Option<Array>,
     /// From where to where the first dimension goes, if not all the way.
     pub(super) bounds: Option<(String, String)>,
-    /// What the body takes from outside, if some of it may be written early.
-    pub(super) captures: Option<Vec<Val>>,
-    /// The values of the body that have been written early.
-    pub(super) early: RefCell<Vec<Option<Val>>>,
+    /// The dimension of which several points are written together, and how many of them.
+    pub(super) tile: Option<Tile>,
+    /// How many points are being written together.
+    pub(super) rows: Cell<usize>,
+    /// What the body takes from outside at each of them, if some of it may be written early.
+    pub(super) captures: Vec<Vec<Val>>,
+    /// By point of these: the values of the body that have been written early.
+    pub(super) early: RefCell<Vec<Vec<Option<Val>>>>,
 }
 
 /// Points of a kernel, by where they are along the dimension of the lanes.
@@ -123,7 +128,9 @@ impl<'o> Emitter<'o> {
             copies: 1,
             stream: None,
             bounds: None,
-            captures: None,
+            tile: None,
+            rows: Cell::new(1),
+            captures: Vec::new(),
             early: RefCell::default(),
         };
         if cx.width == 1 {
@@ -188,7 +195,7 @@ impl<'o> Emitter<'o> {
     }
 
     /// How many lanes fit what a body computes with.
-    fn lanes_of(&self, body: &Function) -> usize {
+    pub(super) fn lanes_of(&self, body: &Function) -> usize {
         fn widest(f: &Function) -> usize {
             let own = f.values().filter(|v| {
                 let op = f.op(*v);
@@ -267,6 +274,12 @@ impl<'o> Emitter<'o> {
             };
         };
         let size = kernel.sizes[*first];
+        if let Some(tile) = kernel.tile.filter(|tile| tile.dimension == *first) {
+            return self.tiles(kernel, tile, |e, i| {
+                indices[*first] = Val::One(i.to_string());
+                e.level(kernel, rest, written * tile.rows, indices, cx, body)
+            });
+        }
         if let (0, Some((from, to))) = (*first, &kernel.bounds) {
             return self.count(from, to, 1, |e, i| {
                 indices[0] = Val::One(i.to_string());
@@ -307,12 +320,12 @@ impl<'o> Emitter<'o> {
         Ok(())
     }
 
-    /// The results of a body at a point.
+    /// The results of a body at a point, which is one of several that are written together.
     pub(super) fn at_point(
         &mut self,
         kernel: &Kernel<'_>,
         indices: &[Val],
-        captures: &[Val],
+        (row, captures): (usize, &[Val]),
         cx: &Lanes,
     ) -> Result<Vec<Val>> {
         let mut args = indices.to_vec();
@@ -321,7 +334,7 @@ impl<'o> Emitter<'o> {
             args.push(val.clone());
         }
         let ranges = kernel.ranges_at(indices, &vec![true; indices.len()]);
-        let early = kernel.early.borrow().clone();
+        let early = kernel.early.borrow().get(row).cloned().unwrap_or_default();
         self.body_after(kernel.body(), args, cx, ranges, &[], &early)
     }
 
@@ -367,7 +380,7 @@ impl<'o> Emitter<'o> {
         let captures = self.captured(frame, operands)?;
         if dims.is_empty() {
             // One point: what the body gives.
-            return self.at_point(&kernel, &[], &captures, cx);
+            return self.at_point(&kernel, &[], (0, &captures), cx);
         }
         let classes = self.result_classes(frame, value, body, &captures);
         let parts = frame.parts_of(value, body.results().len());
@@ -408,10 +421,11 @@ impl<'o> Emitter<'o> {
             }));
         }
         kernel.stream = self.stream_of(&kernel, &outs);
+        kernel.tile = self.tile_of(&kernel);
         match self.blocks(&kernel, &captures, cx) {
             Some(blocks) => self.shared_table(&mut kernel, blocks, &captures, &outs)?,
             None => {
-                kernel.captures = Some(captures.clone());
+                kernel.captures = vec![captures.clone()];
                 self.nest(&kernel, cx, &mut |e, indices, cx| {
                     e.table_point(&kernel, indices, &captures, &outs, cx)
                 })?;
@@ -430,7 +444,22 @@ impl<'o> Emitter<'o> {
         outs: &[Option<Array>],
         cx: &Lanes,
     ) -> Result<()> {
-        let results = self.at_point(kernel, indices, captures, cx)?;
+        if kernel.rows.get() > 1 {
+            return self.tile_point(kernel, indices, captures, outs, cx);
+        }
+        let results = self.at_point(kernel, indices, (0, captures), cx)?;
+        self.store_point(kernel, indices, results, outs, cx)
+    }
+
+    /// Writes the results of a body at a point.
+    pub(super) fn store_point(
+        &mut self,
+        kernel: &Kernel<'_>,
+        indices: &[Val],
+        results: Vec<Val>,
+        outs: &[Option<Array>],
+        cx: &Lanes,
+    ) -> Result<()> {
         let point = self.point(kernel, indices, cx);
         for (result, out) in results.iter().zip(outs) {
             let Some(out) = out else { continue };
@@ -486,7 +515,7 @@ pub(super) fn is_light(body: &Function) -> bool {
 }
 
 /// Whether a body is sums of light arithmetic on numbers and little else.
-fn has_sums(body: &Function) -> bool {
+pub(super) fn has_sums(body: &Function) -> bool {
     let sum =
         |v: Value| matches!(body.structure(v), Some(Structure::Red { reducer: Reducer::Sum, .. }));
     is_sums(body) && body.operations() <= FEW && body.values().any(sum)

@@ -27,6 +27,7 @@ mod short;
 mod stream;
 mod tasks;
 mod text;
+mod tiles;
 mod value;
 mod watch;
 
@@ -123,6 +124,8 @@ pub(super) struct Emitter<'o> {
     /// Whether kernels of others are called.
     kernels: bool,
     failures: Vec<Failure>,
+    /// Whether sums at several points are written together here.
+    tiled: bool,
     /// Which of several accumulators a step of a loop adds to.
     copy: usize,
     /// Which of several additions of an accumulation is written, of how many, and how many there were.
@@ -184,6 +187,7 @@ pub(crate) fn emit(
         stacks: Vec::new(),
         kernels: false,
         failures: Vec::new(),
+        tiled: false,
         copy: 0,
         only: None,
         fails: FxHashMap::default(),

@@ -32,8 +32,23 @@ impl Emitter<'_> {
         if !ty.is_scalar() {
             return self.red_arrays(frame, value, &kernel, reducer, ty, &captures, class, cx);
         }
+        self.red_rows(&mut kernel, reducer, &[captures], class, cx)
+    }
+
+    /// Reductions to numbers of one body with what it takes from outside at several points: in one loop, so that what is the same
+    /// for all is there once. One number for each.
+    pub(super) fn red_rows(
+        &mut self,
+        kernel: &mut Kernel<'_>,
+        reducer: Reducer,
+        rows: &[Vec<Val>],
+        class: Class,
+        cx: &Lanes,
+    ) -> Result<Vec<Val>> {
+        let body = kernel.body;
+        let element = body.ty(body.results()[0]).element();
         if kernel.points() == 0 {
-            return Ok(vec![Val::One(nothing(reducer, element))]);
+            return Ok(vec![Val::One(nothing(reducer, element)); rows.len()]);
         }
         let width = match kernel.lane {
             Some((_, width)) => width,
@@ -50,71 +65,75 @@ impl Emitter<'_> {
             };
             kernel.copies = most.min((kernel.sizes[lane] / width).max(1));
         }
-        let split = self.splits(&kernel, reducer, cx);
+        let split = self.splits(kernel, reducer, cx);
+        let copies = kernel.copies.max(if split { 2 } else { 1 });
         let one = neutral(reducer, element);
         let slot_type = llvm_type(element, width);
         let start = splat(&one, scalar_type(element), width);
-        let mut places = Vec::with_capacity(kernel.copies);
-        for _ in 0..kernel.copies.max(if split { 2 } else { 1 }) {
+        let mut places = Vec::with_capacity(copies * rows.len());
+        for _ in 0..copies * rows.len() {
             let place = self.slot(&slot_type);
             self.line(format_args!("store {slot_type} {start}, ptr {place}"));
             places.push(place);
         }
         let neutral_val = Val::One(one);
-        kernel.captures = Some(captures.clone());
-        self.nest(&kernel, cx, &mut |e, indices, cx| {
+        kernel.captures = rows.to_vec();
+        let kernel = &*kernel;
+        self.nest(kernel, cx, &mut |e, indices, cx| {
             // Kernels inside count for themselves.
             let mut copy = std::mem::replace(&mut e.copy, 0);
             if split {
                 let last = indices.last().and_then(Val::known);
                 copy = last.map_or(0, |k| usize::from(k % 2 != 0));
             }
-            let results = e.at_point(&kernel, indices, &captures, cx)?;
             let inner = Lanes { width, mask: None };
-            let mut x = results[0].clone();
-            // Lanes of the rest that do not count. Where lanes are around, all go on.
-            if kernel.lane.is_some()
-                && let Some(mask) = cx.mask.clone()
-            {
-                let select = [Val::Many(mask), x, neutral_val.clone()];
-                x = e.pointwise(
-                    Op::Select,
-                    &select,
-                    &[Element::Bool, element, element],
-                    element,
-                    cx,
-                )?;
+            for (row, captures) in rows.iter().enumerate() {
+                let results = e.at_point(kernel, indices, (row, captures), cx)?;
+                let mut x = results[0].clone();
+                // Lanes of the rest that do not count. Where lanes are around, all go on.
+                if kernel.lane.is_some()
+                    && let Some(mask) = cx.mask.clone()
+                {
+                    let select = [Val::Many(mask), x, neutral_val.clone()];
+                    let from = [Element::Bool, element, element];
+                    x = e.pointwise(Op::Select, &select, &from, element, cx)?;
+                }
+                let place = &places[row * copies + copy];
+                let before = e.op(format_args!("load {slot_type}, ptr {place}"));
+                let before = if width == 1 { Val::One(before) } else { Val::Many(before) };
+                let after = e.reduce(reducer, &before, &x, element, &inner)?;
+                let after = e.many(&after, element, &inner);
+                e.line(format_args!("store {slot_type} {after}, ptr {place}"));
             }
-            let place = &places[copy];
-            let before = e.op(format_args!("load {slot_type}, ptr {place}"));
-            let before = if width == 1 { Val::One(before) } else { Val::Many(before) };
-            let after = e.reduce(reducer, &before, &x, element, &inner)?;
-            let after = e.many(&after, element, &inner);
-            e.line(format_args!("store {slot_type} {after}, ptr {place}"));
             Ok(())
         })?;
         // Neighbours first, whatever the data.
         let lanes = Lanes { width, mask: None };
-        let mut sums = Vec::with_capacity(places.len());
-        for place in &places {
-            let sum = self.op(format_args!("load {slot_type}, ptr {place}"));
-            sums.push(if width == 1 { Val::One(sum) } else { Val::Many(sum) });
-        }
-        while sums.len() > 1 {
-            let mut next = Vec::with_capacity(sums.len() / 2 + 1);
-            for pair in sums.chunks(2) {
-                next.push(match pair {
-                    [a, b] => self.reduce(reducer, a, b, element, &lanes)?,
-                    _ => pair[0].clone(),
-                });
+        let mut all = Vec::with_capacity(rows.len());
+        for places in places.chunks(copies) {
+            let mut sums = Vec::with_capacity(places.len());
+            for place in places {
+                let sum = self.op(format_args!("load {slot_type}, ptr {place}"));
+                sums.push(if width == 1 { Val::One(sum) } else { Val::Many(sum) });
             }
-            sums = next;
+            while sums.len() > 1 {
+                let mut next = Vec::with_capacity(sums.len() / 2 + 1);
+                for pair in sums.chunks(2) {
+                    next.push(match pair {
+                        [a, b] => self.reduce(reducer, a, b, element, &lanes)?,
+                        _ => pair[0].clone(),
+                    });
+                }
+                sums = next;
+            }
+            let sum = self.many(&sums[0], element, &lanes);
+            all.push(match kernel.lane {
+                Some(_) => Val::One(self.across(reducer, sum, element, width)?),
+                None if width == 1 => Val::One(sum),
+                None => Val::Many(sum),
+            });
         }
-        let all = self.many(&sums[0], element, &lanes);
-        if kernel.lane.is_none() {
-            return Ok(vec![if width == 1 { Val::One(all) } else { Val::Many(all) }]);
-        }
-        Ok(vec![Val::One(self.across(reducer, all, element, width)?)])
+        Ok(all)
     }
 
     /// Whether a sum at each point of lanes is added up in two parts: the even and the odd places of its last dimension, which is
@@ -127,7 +146,13 @@ impl Emitter<'_> {
         };
         let adds = matches!(reducer, Reducer::Sum | Reducer::Product);
         let long = kernel.points() >= 8;
-        self.options.contract && cx.width > 1 && adds && written && long && is_light(body)
+        self.options.contract
+            && !self.tiled
+            && cx.width > 1
+            && adds
+            && written
+            && long
+            && is_light(body)
     }
 
     /// A vector put together to one number: halves with halves, in the same order whatever the data.
@@ -224,7 +249,7 @@ impl Emitter<'_> {
         let comparison =
             if reducer == Reducer::ArgMax { Comparison::Greater } else { Comparison::Less };
         self.nest(kernel, cx, &mut |e, indices, cx| {
-            let results = e.at_point(kernel, indices, captures, cx)?;
+            let results = e.at_point(kernel, indices, (0, captures), cx)?;
             let point = e.point(kernel, indices, cx);
             let inner = Lanes { width, mask: None };
             let one = |text: String| if width == 1 { Val::One(text) } else { Val::Many(text) };
@@ -310,7 +335,7 @@ impl Emitter<'_> {
         };
         self.fill(&sums, &Val::One(start), &inner)?;
         self.nest(kernel, cx, &mut |e, indices, cx| {
-            let results = e.at_point(kernel, indices, captures, cx)?;
+            let results = e.at_point(kernel, indices, (0, captures), cx)?;
             let Val::Array(array) = results[0].clone() else {
                 return Err(internal("a sum of no arrays"));
             };

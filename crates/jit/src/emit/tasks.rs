@@ -120,7 +120,7 @@ impl<'o> Emitter<'o> {
         let less = self.op(format_args!("icmp slt i64 {end}, {size}"));
         let end = self.op(format_args!("select i1 {less}, i64 {end}, i64 {size}"));
         kernel.bounds = Some((from, end));
-        kernel.captures = Some(captures.clone());
+        kernel.captures = vec![captures.clone()];
         self.nest(kernel, &Lanes::none(), &mut |e, indices, cx| {
             e.table_point(kernel, indices, &captures, &outs, cx)
         })?;
