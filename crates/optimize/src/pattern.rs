@@ -49,6 +49,8 @@ pub enum Pattern {
     Op(Op, Vec<Pattern>),
     /// A number made of known ones.
     Fold(Vec<Var>, fn(&[f64]) -> f64),
+    /// A number made of known ones, by whether numbers are doubles or singles.
+    FoldIn(Vec<Var>, fn(&[f64], Element) -> f64),
     /// An integer made of known ones.
     FoldIntegers(Vec<Var>, fn(&[i64]) -> i64),
 }
@@ -320,7 +322,7 @@ fn solve(f: &Function, goals: &mut Vec<(&Pattern, Value)>, bound: &mut Bound) ->
             let operands: Vec<Value> = f.operands(value).collect();
             return all(f, *op, args, &operands, goals, bound);
         }
-        Pattern::Fold(..) | Pattern::FoldIntegers(..) => false,
+        Pattern::Fold(..) | Pattern::FoldIn(..) | Pattern::FoldIntegers(..) => false,
     };
     fits && solve(f, goals, bound)
 }
@@ -381,6 +383,12 @@ pub(crate) fn build(
                 vars.iter().map(|var| number(b.function(), bound.values[var.index]?)).collect();
             let ty = element(b, Element::is_float, Element::F64);
             b.constant(f(&all?), ty)
+        }
+        Pattern::FoldIn(vars, f) => {
+            let all: Option<Vec<f64>> =
+                vars.iter().map(|var| number(b.function(), bound.values[var.index]?)).collect();
+            let ty = element(b, Element::is_float, Element::F64);
+            b.constant(f(&all?, ty.element()), ty)
         }
         Pattern::FoldIntegers(vars, f) => {
             let all: Option<Vec<i64>> =

@@ -1,7 +1,7 @@
 //! The words that rules are written in: variables, operations, and what is computed of constants.
 #![allow(non_upper_case_globals, reason = "in rules variables are written small, as in formulas")]
 
-use cotangent_ir::{Integral, Op};
+use cotangent_ir::{Element, Integral, Op};
 use cotangent_ops::{Comparison, Opcode};
 
 use crate::pattern::{Kind, Known, Pattern, Var};
@@ -120,6 +120,53 @@ pub(crate) fn times(a: Var, b: Var) -> Pattern {
 
 pub(crate) fn plus_one(a: Var) -> Pattern {
     Pattern::Fold(vec![a], |known| known[0] + 1.0)
+}
+
+/// The largest number whose root, rounded, is at most a positive one: roots do not fall, so this decides the comparison for all.
+pub(crate) fn most_with_root(a: Var) -> Pattern {
+    Pattern::FoldIn(vec![a], |known, element| match element {
+        Element::F32 => f64::from(roots32(known[0] as f32).0),
+        _ => roots64(known[0]).0,
+    })
+}
+
+/// The smallest number whose root, rounded, is at least a positive one.
+pub(crate) fn least_with_root(a: Var) -> Pattern {
+    Pattern::FoldIn(vec![a], |known, element| match element {
+        Element::F32 => f64::from(roots32(known[0] as f32).1),
+        _ => roots64(known[0]).1,
+    })
+}
+
+macro_rules! roots {
+    ($name:ident, $float:ty) => {
+        /// The last number with a root of at most `root > 0`, and the first with one of at least that: they are near the square.
+        fn $name(root: $float) -> ($float, $float) {
+            let near = (root * root).min(<$float>::MAX);
+            let mut last = near;
+            while last.sqrt() > root {
+                last = last.next_down();
+            }
+            while last < <$float>::MAX && last.next_up().sqrt() <= root {
+                last = last.next_up();
+            }
+            let mut first = near;
+            while first.sqrt() < root {
+                first = first.next_up();
+            }
+            while first > 0.0 && first.next_down().sqrt() >= root {
+                first = first.next_down();
+            }
+            (last, first)
+        }
+    };
+}
+roots!(roots32, f32);
+roots!(roots64, f64);
+
+/// A number above zero, also as a single.
+pub(crate) fn above_zero(known: &[Known]) -> bool {
+    matches!(known, [Known::Number(number)] if *number as f32 > 0.0)
 }
 
 /// A power of two of a single: its inverse is one, too, in both precisions.

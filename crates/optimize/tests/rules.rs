@@ -1,6 +1,7 @@
 //! Every rule of algebra, by its class, on random numbers and on those that are special.
 
 use cotangent_ir::{Builder, Function, Op, Type, Value};
+use cotangent_numbers::Plain;
 use cotangent_optimize::{Class, Kind, Known, Pattern, Rule, Var, algebra};
 
 const SPECIAL: [f64; 18] = [
@@ -39,7 +40,7 @@ fn side(b: &mut Builder, pattern: &Pattern, of: &dyn Fn(&mut Builder, Var) -> Va
             };
             b.copy(*op, ty, &args)
         }
-        Pattern::Fold(vars, f) => {
+        Pattern::Fold(vars, _) | Pattern::FoldIn(vars, _) => {
             let known: Vec<f64> = vars
                 .iter()
                 .map(|var| {
@@ -47,7 +48,12 @@ fn side(b: &mut Builder, pattern: &Pattern, of: &dyn Fn(&mut Builder, Var) -> Va
                     b.known(value).unwrap()
                 })
                 .collect();
-            b.constant(f(&known), Type::F64)
+            let number = match pattern {
+                Pattern::Fold(_, f) => f(&known),
+                Pattern::FoldIn(_, f) => f(&known, cotangent_ir::Element::F64),
+                _ => unreachable!(),
+            };
+            b.constant(number, Type::F64)
         }
         Pattern::FoldIntegers(vars, f) => {
             let known: Vec<i64> = vars
@@ -108,6 +114,48 @@ fn same(rule: &Rule, a: f64, b: f64, x: &[f64]) -> bool {
                 || !a.is_finite()
                 || !b.is_finite()
                 || (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
+        }
+    }
+}
+
+/// Random numbers hardly ever meet the one where a comparison of roots turns: those beside it, in both precisions.
+#[test]
+fn comparisons_of_roots_turn_where_roots_do() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut numbers = vec![1e-5, 1.0, 2.0, 0.1, 3.7e-20, 1.9e19, 1e-44, 3.4e38];
+    numbers.extend((0..100).map(|_| rng.f64() * 10f64.powi(rng.i32(-18..19))));
+    for c in numbers {
+        for comparison in ["gt", "ge", "lt", "le"] {
+            for single in [false, true] {
+                let c = if single { f64::from(c as f32) } else { c };
+                let ty = if single { "f32" } else { "f64" };
+                let text = format!(
+                    "fn @f(%x: {ty}) -> bool {{ %r = sqrt %x %t = {comparison} %r, {c:e} ret %t }}"
+                );
+                let f = cotangent_ir::parse(&text).unwrap();
+                let g = cotangent_optimize::simplify(&f);
+                assert!(!g.to_string().contains("sqrt"), "{g}");
+                let beside = |x: f64, up: bool| match (single, up) {
+                    (true, true) => f64::from((x as f32).next_up()),
+                    (true, false) => f64::from((x as f32).next_down()),
+                    (false, true) => x.next_up(),
+                    (false, false) => x.next_down(),
+                };
+                let near = if single { f64::from((c * c) as f32) } else { c * c };
+                let mut points = vec![0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, near];
+                let (mut low, mut high) = (near, near);
+                for _ in 0..6 {
+                    (low, high) = (beside(low, false), beside(high, true));
+                    points.extend([low, high]);
+                }
+                for x in points {
+                    let both = [&f, &g].map(|f| match single {
+                        true => f.run(&[Plain(x as f32)]).unwrap()[0].0 != 0.0,
+                        false => f.run(&[x]).unwrap()[0] != 0.0,
+                    });
+                    assert_eq!(both[0], both[1], "{comparison} {c:e} at {x:e}: {g}");
+                }
+            }
         }
     }
 }

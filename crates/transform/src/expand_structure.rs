@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cotangent_ir::{Builder, Dim, Function, Integral, Param, Reducer, Structure, Type, Value};
 use cotangent_ops::Opcode;
 
+use crate::decisions::{Decided, decided};
 use crate::error::TransformError;
 use crate::expand::{Along, Moved, Writer, write};
 
@@ -30,12 +31,25 @@ impl Writer<'_> {
                 self.copies.value(b, self.f, value, &[]);
                 vec![None]
             }
-            Structure::Tab { .. }
-            | Structure::Red { reducer: Reducer::Sum, .. }
-            | Structure::If { .. } => {
+            Structure::Tab { .. } | Structure::Red { reducer: Reducer::Sum, .. } => {
                 self.copies.value(b, self.f, value, &[]);
                 self.beside_structure(b, structure, &args, &moving)?
             }
+            Structure::If { yes, .. } => match decided(structure) {
+                None => {
+                    self.copies.value(b, self.f, value, &[]);
+                    self.beside_structure(b, structure, &args, &moving)?
+                }
+                Some(Decided { handing, taking }) => {
+                    let mut parts = b.structure(handing, &args);
+                    let decisions = parts.split_off(yes.results().len());
+                    self.copies.set_parts(value, parts);
+                    let still = decisions.iter().map(|_| None);
+                    let moving: Vec<Option<Along>> = moving.into_iter().chain(still).collect();
+                    let args = [args, decisions].concat();
+                    self.beside_structure(b, &taking, &args, &moving)?
+                }
+            },
             Structure::Red { reducer: Reducer::ArgMax | Reducer::ArgMin, .. } => {
                 self.copies.value(b, self.f, value, &[]);
                 vec![None]

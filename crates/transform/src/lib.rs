@@ -31,6 +31,7 @@ mod activity;
 mod batch;
 mod checkpoint;
 mod columns;
+mod decisions;
 mod error;
 mod expand;
 mod expand_structure;
