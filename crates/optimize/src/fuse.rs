@@ -29,18 +29,23 @@ pub(crate) fn fuse(f: &Function, tally: &mut Tally) -> Function {
     here(&f, tally)
 }
 
-/// In one function, without its bodies.
+/// In one function, without its bodies: through whole chains of producers, so a chain does not take as many rounds as it is long.
 fn here(f: &Function, tally: &mut Tally) -> Function {
     let mut f = f.clone();
-    let mut from = 0;
+    let (mut from, mut changed) = (0, false);
     for _ in 0..TRIES {
-        let next = f.values().skip(from).find(|v| is_producer(&f, *v));
-        let Some(value) = next else { break };
+        let Some(value) = f.values().skip(from).find(|v| is_producer(&f, *v)) else {
+            if !std::mem::take(&mut changed) {
+                break;
+            }
+            from = 0;
+            continue;
+        };
         from = value.index() + 1;
         let Some(new) = absorb_all(&f, value) else { continue };
         if new.cost().total() < f.cost().total() {
             tally.structural("fuse", "a load of an array", "its element");
-            f = new;
+            (f, changed) = (new, true);
             // Numbers have moved; those before this one have not.
             from = value.index().min(f.len());
         }

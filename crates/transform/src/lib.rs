@@ -30,6 +30,7 @@
 mod activity;
 mod batch;
 mod checkpoint;
+mod collected;
 mod columns;
 mod decisions;
 mod error;

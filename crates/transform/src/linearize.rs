@@ -5,6 +5,7 @@ use cotangent_numbers::Elementary;
 use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 use smallvec::smallvec;
 
+use crate::collected::collected;
 use crate::error::TransformError;
 use crate::expand::{Along, Expansion, Moved, float_element, write};
 use crate::lower::lower;
@@ -71,7 +72,7 @@ pub(crate) fn linearize_some(f: &Function, moves: &[bool]) -> Result<Function, T
             values.extend(along);
         }
     }
-    Ok(b.finish(values))
+    Ok(collected(&b.finish(values)))
 }
 
 /// A tangent beside each value.

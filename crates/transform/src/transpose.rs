@@ -4,6 +4,7 @@ use cotangent_ir::{Builder, Copied, Function, Op, Param, Type, Value};
 use cotangent_ops::Opcode;
 use rustc_hash::FxHashMap;
 
+use crate::collected::collected;
 use crate::error::TransformError;
 use crate::linearize::linearize_to;
 use crate::lower::lower;
@@ -32,7 +33,7 @@ use crate::turn_loop::Turned;
 /// A function that is not well formed, and a result that is not linear.
 pub fn transpose(f: &Function, primals: usize) -> Result<Function, TransformError> {
     f.verify()?;
-    let f = &without_calls(&lower(f)?);
+    let f = &collected(&without_calls(&lower(f)?));
     let linear = f.linear_values()?;
     let function = || f.name().to_string();
     let Some((ordinary, turned)) = f.results().split_at_checked(primals) else {
