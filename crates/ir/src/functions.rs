@@ -45,6 +45,7 @@ pub(crate) const fn function(code: Opcode) -> Option<By> {
         Opcode::Sinh => One::Sinh,
         Opcode::Cosh => One::Cosh,
         Opcode::Tanh => One::Tanh,
+        Opcode::Sech2 => One::Sech2,
         Opcode::Asin => One::Asin,
         Opcode::Acos => One::Acos,
         Opcode::Atan => One::Atan,

@@ -177,6 +177,7 @@ fn stays_nan(code: Opcode) -> bool {
             | O::Sinh
             | O::Cosh
             | O::Tanh
+            | O::Sech2
             | O::Asinh
             | O::Acosh
             | O::Atanh

@@ -2,22 +2,6 @@
 
 #![allow(clippy::approx_constant, reason = "a fitted coefficient may be near a known constant")]
 
-/// (eˣ − 1 − x)/x² on |x| ≤ ln 2/2.
-pub(crate) const EXP: [f64; 10] = [
-    0.5000000000000006,
-    0.16666666666666685,
-    0.04166666666657334,
-    0.00833333333331513,
-    0.0013888888932517343,
-    0.00019841269901885874,
-    2.480150424214211e-05,
-    2.755722895044981e-06,
-    2.7626418715896316e-07,
-    2.5114165409976846e-08,
-];
-/// (eˣ − 1 − x)/x² on |x| ≤ ln 2/2.
-pub(crate) const EXP_F32: [f64; 5] =
-    [0.5, 0.16666541993618011, 0.04166644439101219, 0.008366696536540985, 0.0013936895411461592];
 /// (eˣ − 1 − x)/x² on |x| ≤ ln 2/2, for differences from 1.
 pub(crate) const EXP_M1: [f64; 11] = [
     0.5,
@@ -121,19 +105,10 @@ pub(crate) const COSH: [f64; 5] = [
 ];
 /// (cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.
 pub(crate) const COSH_F32: [f64; 2] = [0.041666459292173386, 0.0013935437891632318];
-/// (tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.
-pub(crate) const TANH: [f64; 7] = [
-    -0.3333333333333242,
-    0.1333333333298815,
-    -0.053968253526155294,
-    0.02186946166060404,
-    -0.008862359951126067,
-    0.0035763848210581444,
-    -0.0013075495449254516,
-];
-/// (tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.
-pub(crate) const TANH_F32: [f64; 3] =
-    [-0.3333321511745453, 0.13322699069976807, -0.05122711881995201];
+/// (tanh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/64.
+pub(crate) const TANH: [f64; 3] = [-0.3333333333333268, 0.13333333299700276, -0.053963317074711165];
+/// (tanh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/128.
+pub(crate) const TANH_F32: [f64; 1] = [-0.33333009481430054];
 /// (ln(1 + f) − f + f²/2)/f³ on |f| ≤ 0.0333.
 pub(crate) const LN_NEAR: [f64; 9] = [
     0.3333333333333333,

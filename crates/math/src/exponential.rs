@@ -1,8 +1,8 @@
 //! Exponentials: x = n·ln 2 + r with |r| ≤ ln 2/2, a polynomial for e^r, and 2ⁿ in two factors.
 
-use crate::coefficients::{EXP, EXP_F32, EXP_M1, EXP_M1_F32, EXP2, EXP2_F32};
-use crate::parts::{biased_magic, fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
-use crate::{LaneBits, Lanes};
+use crate::coefficients::{EXP_M1, EXP_M1_F32, EXP_NEAR, EXP_NEAR_F32, EXP2, EXP2_F32};
+use crate::parts::{fast_two_sum, fraction_bits, magic, pick, pick_bits, poly_of};
+use crate::{LaneBits, Lanes, Table, tables};
 
 /// ln 2 in two parts.
 #[inline(always)]
@@ -46,36 +46,77 @@ pub(crate) fn reduce<L: Lanes>(x: L) -> (L, L, L) {
     (shifted, n, (-n).fma(ln2::<L>().0, x))
 }
 
-/// eˣ.
+/// How many bits an index into a [`Table`](crate::Table) has.
+#[inline(always)]
+pub(crate) fn index_bits<L: Lanes>() -> u32 {
+    if L::DOUBLE { 4 } else { 5 }
+}
+
+/// With x + low = n·ln 2/entries + r: n + [`magic`], and eʳ − 1 and what is missing from 2^(i/entries), for i = n modulo
+/// entries. `low` is little beside x.
+#[inline(always)]
+pub(crate) fn exp_near<L: Lanes>(x: L, low: Option<L>) -> (L, L) {
+    let (shifted, r) = near(x, low);
+    let index = shifted.to_bits();
+    let missing = L::look_up(&tables::POWER_LOW, index);
+    (shifted, poly_of(r, r * r, &EXP_NEAR, &EXP_NEAR_F32).fma(r * r, r + missing))
+}
+
+/// With x + low = n·ln 2/entries + r: n + [`magic`], and r.
+#[inline(always)]
+fn near<L: Lanes>(x: L, low: Option<L>) -> (L, L) {
+    let per_unit = pick(16.0 * std::f64::consts::LOG2_E, 32.0 * std::f64::consts::LOG2_E);
+    let shifted: L = x.fma(per_unit, magic());
+    let n = shifted - magic();
+    // Here all bits of ln 2: the first difference is exact, as in `reduce`.
+    let (step, step_low) = ln2::<L>();
+    let by: L = pick(1.0 / 16.0, 1.0 / 32.0);
+    let r = (-n).fma(step * by, x);
+    let r = match low {
+        None => (-n).fma(step_low * by, r),
+        Some(low) => r + (-n).fma(step_low * by, low),
+    };
+    (shifted, r)
+}
+
+/// 2^(n/entries), where it is normal, for n + [`magic`]; by [`POWER`](tables::POWER) or a table like it.
+#[inline(always)]
+pub(crate) fn near_power<L: Lanes>(shifted: L, table: &'static Table) -> L {
+    let n = shifted.to_bits();
+    // What the lowest bits of n come to in the fraction has been taken from the entries.
+    let entry = L::look_up(table, n).to_bits();
+    L::from_bits(entry.add(n.shl(fraction_bits::<L>() - index_bits::<L>())))
+}
+
+/// 2^(n/entries) in three factors, the last two as [`scale`] gives them.
+#[inline(always)]
+pub(crate) fn near_scale<L: Lanes>(shifted: L, small: L::Mask) -> (L, L, L) {
+    let n = shifted.to_bits();
+    let index = n.and(pick_bits::<L>(15, 31)).shl(fraction_bits::<L>() - index_bits::<L>());
+    let entry = L::look_up(&tables::POWER, n).to_bits();
+    let (first, second) = scale::<L>(n.sar(index_bits::<L>()), small);
+    (L::from_bits(entry.add(index)), first, second)
+}
+
+/// eˣ, by a table: 2^(i/entries), and a short polynomial for what is left (of degree 12 without one, which took 1.5 times as long).
 #[inline(always)]
 pub fn exp<L: Lanes>(x: L) -> L {
-    let shifted = x.fma(L::splat(std::f64::consts::LOG2_E), biased_magic());
-    let p = exp_of_remainder(x, shifted - biased_magic());
-    let y = p * L::from_bits(shifted.to_bits().shl(fraction_bits::<L>()));
-    // Elsewhere 2ⁿ or the result may not be a normal number.
+    let (shifted, q) = exp_near(x, None);
+    let near: L = near_power(shifted, &tables::POWER);
+    // Elsewhere the result may not be a normal number.
     let usual = x.abs().lt(pick(708.0, 87.0));
     let [y] = L::rarely(
         !usual,
-        [y],
+        [near.fma(q, near)],
         #[inline(always)]
         || {
             let x = clamp(x, pick(-746.0, -104.0), pick(710.0, 89.0));
-            let (shifted, n, _) = reduce(x);
-            let (first, second) = scale(shifted.to_bits(), x.lt(pick(-700.0, -80.0)));
-            [exp_of_remainder(x, n) * first * second]
+            let (shifted, q) = exp_near(x, None);
+            let (near, first, second) = near_scale(shifted, x.lt(pick(-700.0, -80.0)));
+            [near.fma(q, near) * first * second]
         },
     );
     y
-}
-
-/// e^(x − n·ln 2).
-#[inline(always)]
-fn exp_of_remainder<L: Lanes>(x: L, n: L) -> L {
-    let (high, low) = ln2::<L>();
-    // Exact, as in `reduce`.
-    let r = (-n).fma(low, (-n).fma(high, x));
-    let r2 = r * r;
-    L::splat(1.0) + poly_of(r, r2, &EXP, &EXP_F32).fma(r2, r)
 }
 
 /// 2ˣ.

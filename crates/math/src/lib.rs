@@ -47,7 +47,7 @@ mod x86;
 pub use error_function::{erf, erfc};
 pub use exponential::{exp, exp_m1, exp2};
 pub use gamma::{digamma, ln_gamma};
-pub use hyperbolic::{cosh, sigmoid, sinh, softplus, tanh};
+pub use hyperbolic::{cosh, sech2, sigmoid, sinh, softplus, tanh};
 pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh};
 pub use lanes::{LaneBits, LaneMask, Lanes, Table};
 pub use logarithm::{ln, ln_1p, log2, log10};

@@ -89,13 +89,6 @@ pub(crate) fn magic<L: Lanes>() -> L {
     pick(6_755_399_441_055_744.0, 12_582_912.0)
 }
 
-/// [`magic`] and the bias of exponents: the low bits of a sum with it, shifted to the exponent, are
-/// those of a power of two.
-#[inline(always)]
-pub(crate) fn biased_magic<L: Lanes>() -> L {
-    pick(6_755_399_441_055_744.0 + 1023.0, 12_582_912.0 + 127.0)
-}
-
 /// How many bits the fraction has.
 #[inline(always)]
 pub(crate) fn fraction_bits<L: Lanes>() -> u32 {

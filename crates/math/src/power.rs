@@ -1,18 +1,12 @@
 //! Powers: x^y = exp(y ln x) with the logarithm in two parts, whole powers, and roots.
 
-use crate::coefficients::{EXP_NEAR, EXP_NEAR_F32, INVERSE_CBRT, LN_NEAR, LN_NEAR_F32};
-use crate::exponential::{clamp, ln2, scale};
+use crate::coefficients::{INVERSE_CBRT, LN_NEAR, LN_NEAR_F32};
+use crate::exponential::{clamp, exp_near, index_bits, near_power, near_scale};
 use crate::parts::{
     fast_two_sum, fraction_bits, horner, infinity, magic, pick, pick_bits, poly_of, power_of_two,
     product, smallest_normal, split_exponent, two_product,
 };
 use crate::{LaneBits, Lanes, tables};
-
-/// How many bits an index into a [`Table`](crate::Table) has.
-#[inline(always)]
-fn index_bits<L: Lanes>() -> u32 {
-    if L::DOUBLE { 4 } else { 5 }
-}
 
 /// ln x less `less` [steps](tables::STEP) for normal x, in two parts with an error of about 2⁻⁶⁵ (2⁻³⁵ for
 /// singles); the second part is below 2⁻¹⁰ of the first.
@@ -52,24 +46,6 @@ pub(crate) fn ln_pair<L: Lanes>(x: L) -> (L, L) {
     fast_two_sum(high, low)
 }
 
-/// With x = n·ln 2/entries + r: n + [`magic`] and eʳ − 1, and 2^(i/entries) for i = n modulo entries
-/// less i in the highest bits of the fraction.
-#[inline(always)]
-fn exp_near<L: Lanes>(high: L, low: L) -> (L, L, L) {
-    let per_unit = pick(16.0 * std::f64::consts::LOG2_E, 32.0 * std::f64::consts::LOG2_E);
-    let shifted: L = high.fma(per_unit, magic());
-    let n = shifted - magic();
-    // Here all bits of ln 2: the first difference is exact, as in `reduce`.
-    let (step, step_low) = ln2::<L>();
-    let by: L = pick(1.0 / 16.0, 1.0 / 32.0);
-    let r = (-n).fma(step * by, high) + (-n).fma(step_low * by, low);
-    let index = shifted.to_bits();
-    let r2 = r * r;
-    let q =
-        poly_of(r, r2, &EXP_NEAR, &EXP_NEAR_F32).fma(r2, r + L::look_up(&tables::POWER_LOW, index));
-    (shifted, q, L::look_up(&tables::POWER, index))
-}
-
 /// y ln x in two parts, where x was scaled up by `less` [steps](tables::STEP).
 #[inline(always)]
 fn exponent<L: Lanes>(x: L, less: L, y: L) -> (L, L) {
@@ -83,9 +59,8 @@ fn exponent<L: Lanes>(x: L, less: L, y: L) -> (L, L) {
 fn power_of_normal<L: Lanes>(x: L, y: L) -> (L, L::Mask) {
     let (high, low) = exponent(x, L::splat(0.0), y);
     let (high, low) = fast_two_sum(high, low);
-    let (shifted, q, near) = exp_near(high, low);
-    let up = shifted.to_bits().shl(fraction_bits::<L>() - index_bits::<L>());
-    let near = L::from_bits(near.to_bits().add(up));
+    let (shifted, q) = exp_near(high, Some(low));
+    let near: L = near_power(shifted, &tables::POWER);
     (near.fma(q, near), high.abs().lt(pick(708.0, 87.0)))
 }
 
@@ -98,12 +73,8 @@ fn power_with_limits<L: Lanes>(x: L, less: L, y: L) -> L {
     let low = L::select(high.abs().lt(most), low, L::splat(0.0));
     let (high, low) = fast_two_sum(clamp(high, -most, most), low);
     let high = clamp(high, pick(-746.0, -104.0), pick(710.0, 89.0));
-    let (shifted, q, near) = exp_near(high, low);
-    let n = shifted.to_bits();
-    let index = n.and(pick_bits::<L>(15, 31));
-    let near = near.to_bits().add(index.shl(fraction_bits::<L>() - index_bits::<L>()));
-    let near = L::from_bits(near);
-    let (first, second) = scale::<L>(n.sar(index_bits::<L>()), high.lt(pick(-700.0, -80.0)));
+    let (shifted, q) = exp_near(high, Some(low));
+    let (near, first, second) = near_scale::<L>(shifted, high.lt(pick(-700.0, -80.0)));
     near.fma(q, near) * first * second
 }
 

@@ -396,6 +396,8 @@ functions! {
     Tan tan,
     /// The hyperbolic tangent.
     Tanh tanh,
+    /// 1/cosh², the slope of the hyperbolic tangent.
+    Sech2 sech2,
     /// 1/(1 + e⁻ˣ).
     Sigmoid sigmoid,
     /// ln(1 + eˣ).

@@ -27,8 +27,6 @@ def both(name, doc, target, weight, a, b, doubles, singles, step=1, start=0):
 
 
 LN2_HALF = log(2) / 2 * mpf("1.001")
-both("EXP", "(eˣ − 1 − x)/x² on |x| ≤ ln 2/2.",
-     lambda x: (expm1(x) - x) / x**2, abs, -LN2_HALF, LN2_HALF, 10, 5)
 both("EXP_M1", "(eˣ − 1 − x)/x² on |x| ≤ ln 2/2, for differences from 1.",
      lambda x: (expm1(x) - x) / x**2, abs, -LN2_HALF, LN2_HALF, 11, 6)
 both("EXP2", "(2ˣ − 1)/x on |x| ≤ 1/2.",
@@ -49,9 +47,11 @@ both("SINH", "(sinh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/2.",
 both("COSH", "(cosh r − 1 − r²/2)/r⁴ as a polynomial in r², on |r| ≤ ln 2/2.",
      lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, lambda z: z**2, mpf("1e-9"), LN2_QUARTER, 5, 2)
 
-TANH_END = (log(2) / 2 * mpf("0.7505")) ** 2
-both("TANH", "(tanh r − r)/r³ as a polynomial in r², on |r| ≤ 3/8 ln 2.",
-     lambda z: (tanh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), TANH_END, 7, 3)
+TANH = "(tanh r − r)/r³ as a polynomial in r², on |r| ≤ ln 2/%d."
+spec("TANH", TANH % 64,
+     lambda z: (tanh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), (LN2_HALF / 32) ** 2, range(3))
+spec("TANH_F32", TANH % 128,
+     lambda z: (tanh(sqrt(z)) - sqrt(z)) / (sqrt(z) * z), lambda z: z, mpf("1e-9"), (LN2_HALF / 64) ** 2, range(1), single)
 
 # The ends are the largest |f| that `tables.py` tells.
 LN_NEAR = "(ln(1 + f) − f + f²/2)/f³ on |f| ≤ %s."

@@ -95,6 +95,30 @@ def power(kind):
     return lowered, [kind.rounding((x - n) / x) for x, n in zip(exact, near)]
 
 
+def halves(kind):
+    """Numbers near 2^(i/entries) with few bits, and half of how much larger their logarithms are.
+
+    There are few enough bits for 1 ± the number to be exact where it is not much smaller. Of those near it is the one with a half
+    that has few bits, too: then what is left of an argument near 0 is exact.
+    """
+    bits, grain = (26, 59) if kind is DOUBLES else (16, 31)
+    # What the step of half a logarithm, which is rounded, is short of, at the entries of the octave below 1.
+    step = log(2) / (2 * kind.entries)
+    short = step - kind.rounding(step)
+    found, logs = [mpf(1)], [mpf(0)]
+    for i in range(1, kind.entries):
+        near = nint(mpf(2) ** (mpf(i) / kind.entries) * 2**bits)
+
+        def half(d):
+            return (log((near + d) / 2**bits) - log(2) * i / kind.entries) / 2 + (i - kind.entries) * short
+
+        d = min(range(-32, 33), key=lambda d: abs(half(d) * 2**grain - nint(half(d) * 2**grain)))
+        found.append((near + d) / 2**bits)
+        logs.append(nint(half(d) * 2**grain) / 2**grain)
+    lowered = [kind.number(kind.bits(float(x)) - (i << kind.fraction) // kind.entries) for i, x in enumerate(found)]
+    return lowered, [kind.rounding(x) for x in logs]
+
+
 def short(x, kind):
     """The shortest decimal that is read as this number."""
     return repr(float(x)) if kind is DOUBLES else repr(float(str(numpy.float32(float(x)))))
@@ -103,7 +127,8 @@ def short(x, kind):
 def main():
     logs = {kind: logarithm(kind) for kind in (DOUBLES, SINGLES)}
     powers = {kind: power(kind) for kind in (DOUBLES, SINGLES)}
-    out = ["//! Tables of 16 doubles and 32 singles, for logarithms and powers. Written by `tools/tables.py`.", "//!",
+    near = {kind: halves(kind) for kind in (DOUBLES, SINGLES)}
+    out = ["//! Tables of 16 doubles and 32 singles, for logarithms, powers and exponentials. Written by `tools/tables.py`.", "//!",
            "//! x = m·2ᵉ, and the octave of m, which begins below 1, is divided into as many parts as there are entries.", "",
            '#![allow(clippy::approx_constant, reason = "an entry may be near a known constant")]', "", "use crate::Table;", ""]
     for name, doc, ty, text in [
@@ -121,6 +146,8 @@ def main():
         ("LN_LOW", "What is missing from [`LN`].", logs, 2),
         ("POWER", "2^(i/entries), with i taken from the highest bits of the fraction.", powers, 0),
         ("POWER_LOW", "What is missing from [`POWER`], relative to it.", powers, 1),
+        ("NEAR_POWER", "Numbers near 2^(i/entries) with few bits, with i taken from the highest ones of the fraction.", near, 0),
+        ("NEAR_POWER_LOG", "Half of how much larger the logarithm of [`NEAR_POWER`] is than i/entries of ln 2, and what i − entries rounded steps are short of.", near, 1),
     ]:
         out.append("/// %s" % doc)
         out.append("pub(crate) static %s: Table = Table {" % name)

@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use crate::Interaction::{Cross, Separate};
 use crate::Order::{Constant, First, Second};
 use crate::Partial::{Is, MinusOne, One, Zero};
-use crate::Shape::{Custom, Decreasing, Increasing, Valley};
+use crate::Shape::{Custom, Decreasing, Hill, Increasing, Valley};
 use crate::{ALL, Elementary, Flags, Kink, Partial, Series, Shape};
 
 const INF: f64 = f64::INFINITY;

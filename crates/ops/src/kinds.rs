@@ -139,6 +139,8 @@ pub enum Shape {
     Decreasing((f64, f64)),
     /// Decreasing up to 0 and increasing from there, with the given least value.
     Valley(f64),
+    /// Increasing up to 0 and decreasing from there, with values in the given range.
+    Hill((f64, f64)),
     /// A rule of its own.
     Custom,
 }
@@ -170,6 +172,10 @@ pub enum Series {
     Cosh,
     /// y′ = (1 + y²)·x′.
     Tan,
+    /// y′ = (1 − y²)·x′, the slope alongside.
+    Tanh,
+    /// The slope of tanh, that alongside.
+    Sech2,
     /// y′ = y·(1 − y)·x′.
     Sigmoid,
     /// y′ = y·ψ(x)·x′.

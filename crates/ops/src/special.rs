@@ -86,6 +86,12 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
     }
 }
 
+/// 1/cosh² x.
+pub(crate) fn sech2(x: f64) -> f64 {
+    let e = (-2.0 * x.abs()).exp();
+    4.0 * e / ((1.0 + e) * (1.0 + e))
+}
+
 /// ln(1 + eˣ).
 pub(crate) fn softplus(x: f64) -> f64 {
     if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }

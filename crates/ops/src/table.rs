@@ -237,10 +237,16 @@ macro_rules! for_each_operation {
                 }
                 /// Hyperbolic tangent. The partial is sech², not 1 − y², which cancels for |x| > 10.
                 method tanh Tanh [x] -> y {
-                    value: x.tanh(); d: Is({ let s = x.cosh().recip(); s * s });
-                    dd: Is({ let s = x.cosh().recip(); k::<T>(-2.0) * y * (s * s) });
+                    value: x.tanh(); d: Is(x.sech2()); dd: Is(k::<T>(-2.0) * y * x.sech2());
                     class: Second; sample: -20.0, 20.0, Nowhere; domain: ALL;
-                    interval: Increasing((-1.0, 1.0)); series: Integrate; ulps: 3;
+                    interval: Increasing((-1.0, 1.0)); series: Tanh; ulps: 3;
+                    singular: "smooth everywhere";
+                }
+                /// 1/cosh² x, the slope of the hyperbolic tangent.
+                method sech2 Sech2 [x] -> y {
+                    value: x.by(special::sech2); d: Is(k::<T>(-2.0) * x.tanh() * y); dd: Is(k::<T>(2.0) * y * (k::<T>(2.0) - k::<T>(3.0) * y));
+                    class: Second; sample: -20.0, 20.0, Nowhere; domain: ALL;
+                    interval: Hill((0.0, 1.0)); series: Sech2; ulps: 4;
                     singular: "smooth everywhere";
                 }
                 /// Inverse hyperbolic sine.

@@ -318,6 +318,10 @@ pub fn evaluate(op: Opcode, parameter: i32, x: &[Big]) -> Big {
         Opcode::Sinh => a.sinh(),
         Opcode::Cosh => a.cosh(),
         Opcode::Tanh => a.tanh(),
+        Opcode::Sech2 => {
+            let c = a.cosh();
+            one / (c.clone() * c)
+        }
         Opcode::Asinh => a.asinh(),
         Opcode::Acosh => a.acosh(),
         Opcode::Atanh => a.atanh(),

@@ -160,6 +160,7 @@ pub(super) fn unary(code: Opcode, parameter: i32, x: Interval, z: Interval) -> I
         Opcode::Sinh => meet(x, z.asinh()),
         Opcode::Cosh => either_sign(x, set(within(1.0, f64::INFINITY).acosh())),
         Opcode::Tanh => meet(x, within(-1.0, 1.0).atanh()),
+        Opcode::Sech2 => either_sign(x, set(within(0.0, 1.0).sqrt().recip().acosh())),
         Opcode::Asinh => meet(x, z.sinh()),
         Opcode::Acosh => meet(x, within(0.0, f64::INFINITY).cosh()),
         Opcode::Atanh => meet(x, z.tanh()),

@@ -118,6 +118,21 @@ pub(crate) fn sigmoid(x: f64) -> f64 {
     }
 }
 
+/// 1/cosh² x = 4 w²/(1 + w²)² for w = e^(−|x|).
+pub(crate) fn sech2(x: f64) -> f64 {
+    if x.is_nan() || x.abs() > 600.0 {
+        return if x.is_nan() { x } else { 0.0 };
+    }
+    let w = exp(Dd::from(-x.abs()));
+    let one = Dd::from(1.0);
+    let below = one / (one + w * w);
+    // The square may be a subnormal number: it is rounded once, last.
+    let up = Dd::from(2.0_f64.powi(500));
+    let root = w * up * below;
+    let square = root * root * Dd::from(4.0);
+    square.0 * 2.0_f64.powi(-500) * 2.0_f64.powi(-500)
+}
+
 pub(crate) fn softplus(x: f64) -> f64 {
     if x.is_nan() || x > 600.0 {
         x

@@ -20,6 +20,7 @@ pub(crate) fn reference(function: Unary) -> fn(f64) -> f64 {
         Unary::Cos => core_math::cos,
         Unary::Tan => core_math::tan,
         Unary::Tanh => core_math::tanh,
+        Unary::Sech2 => double_double::sech2,
         Unary::Sigmoid => double_double::sigmoid,
         Unary::Softplus => double_double::softplus,
         Unary::Sinh => core_math::sinh,

@@ -302,6 +302,18 @@ impl<T: Endpoint> Lift for Interval<T> {
                 };
                 bounds(near, far, (least, f64::INFINITY))
             }
+            Shape::Hill((least, most)) => {
+                let (a, b) = (op.value(x.low), op.value(x.high));
+                let far = if a < b { a } else { b };
+                let near = if x.contains(T::zero()) {
+                    T::constant(most)
+                } else if a < b {
+                    b
+                } else {
+                    a
+                };
+                bounds(far, near, (least, most))
+            }
             Shape::Custom => rules::unary(op, x),
         };
         y.with_total(x.total)

@@ -233,6 +233,22 @@ pub(super) fn unary<T: Elementary, O: Unary, C: Carrier<T>>(
                 slope[k] = convolve(out, out, k, 0..=k);
             }
         }
+        Series::Tanh => {
+            let mut slope = carrier.scratch(x[0].sech2());
+            let slope = slope.as_mut();
+            for k in 1..n {
+                out[k] = integral(x, slope, k);
+                slope[k] = -convolve(out, out, k, 0..=k);
+            }
+        }
+        Series::Sech2 => {
+            let mut tanh = carrier.scratch(x[0].tanh());
+            let tanh = tanh.as_mut();
+            for k in 1..n {
+                tanh[k] = integral(x, out, k);
+                out[k] = -convolve(tanh, tanh, k, 0..=k);
+            }
+        }
         Series::Sigmoid => {
             let mut complement = carrier.scratch((-x[0]).sigmoid());
             let complement = complement.as_mut();
