@@ -37,6 +37,8 @@ pub struct Compiled {
     pub(crate) stacks: Vec<usize>,
     pub(crate) packed: bool,
     pub(crate) kernels: bool,
+    /// Whether threads share tables.
+    pub(crate) shared: bool,
     /// The results in which a NaN does not stop the run, as ranges of a list of all numbers; neighbours are one.
     pub(crate) unwatched: Vec<Range<usize>>,
     /// What everything is made of, if it is all the same: lists of such need not be converted.
@@ -146,6 +148,7 @@ impl Compiled {
             stacks: emitted.stacks,
             packed: emitted.packed,
             kernels: emitted.kernels,
+            shared: emitted.shared,
             element: common(f.params().iter().map(|p| p.ty).chain(f.results().iter().map(ty))),
             failures: emitted.failures,
             strict: None,
@@ -265,8 +268,10 @@ fn emitted(
     if !options.scalar {
         f = by_rows(&apart(&f));
     }
-    if let Some(least) = options.parallel {
-        f = blocked(&f, least as f64);
+    let worth = options.parallel.filter(|least| f.cost().total() >= *least as f64);
+    let options = &Options { parallel: worth, ..options.clone() };
+    if let Some(least) = options.least_shared() {
+        f = blocked(&f, least);
     }
     if options.contract {
         f = unscaled(&f);

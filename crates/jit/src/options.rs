@@ -8,8 +8,8 @@ pub struct Options {
     pub contract: bool,
     /// Whether there are no vectors: one point after the other.
     pub scalar: bool,
-    /// Threads share the work of tables and sums that take at least so many operations; with `None` there is one thread. The
-    /// digits do not depend on how many threads there are: `rayon` decides that.
+    /// Threads share the work of programs that take at least so many operations, in tables and sums of a sixteenth of that or more;
+    /// with `None` there is one thread. The digits do not depend on how many threads there are: `rayon` decides that.
     pub parallel: Option<usize>,
     /// Whether products, factorisations and solves of matrices that are large enough are left to the kernels of `faer`: their
     /// order of sums is their own. Without them everything is loops in machine code, which needs nobody to call.
@@ -18,6 +18,10 @@ pub struct Options {
 
 /// Below this a thread has hardly begun when all is done: about 50 µs.
 const PARALLEL: usize = 1 << 20;
+
+/// The part of a program's least work that a table or a sum must take to be shared. Threads that have just shared one wait for the next
+/// for a while, and then begin within a microsecond: 2¹⁶ operations are three to thirty.
+const SHARE: f64 = 1.0 / 16.0;
 
 impl Default for Options {
     fn default() -> Self {
@@ -32,5 +36,10 @@ impl Options {
     pub fn exact(mut self) -> Options {
         (self.contract, self.kernels) = (false, false);
         self
+    }
+
+    /// How much work a table or a sum must be for threads to share it, if they share any.
+    pub(crate) fn least_shared(&self) -> Option<f64> {
+        self.parallel.map(|least| least as f64 * SHARE)
     }
 }

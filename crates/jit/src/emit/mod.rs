@@ -58,6 +58,8 @@ pub(crate) struct Emitted {
     pub(crate) packed: bool,
     /// Whether kernels are called.
     pub(crate) kernels: bool,
+    /// Whether threads share tables.
+    pub(crate) shared: bool,
     /// What a status other than 0 means: its number less one.
     pub(crate) failures: Vec<Failure>,
     /// By result: whether a NaN in it, where there should be none, has stopped the run already.
@@ -205,12 +207,14 @@ pub(crate) fn emit(
             e.arena.size()
         )));
     }
+    let shared = !e.tasks.is_empty();
     Ok(Emitted {
         modules: if together { vec![e.one_module()] } else { e.modules() },
         arena: e.arena.size(),
         stacks: e.stacks.into_iter().chain(e.pool).collect(),
         packed: e.packed,
         kernels: e.kernels,
+        shared,
         failures: e.failures,
         watched,
     })

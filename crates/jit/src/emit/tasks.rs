@@ -33,7 +33,7 @@ impl<'o> Emitter<'o> {
         captures: &[Val],
         cx: &Lanes,
     ) -> Option<Blocks> {
-        let least = self.options.parallel? as f64;
+        let least = self.options.least_shared()?;
         let plain = |val: &Val| match val {
             Val::One(_) => true,
             Val::Array(array) => array.rows.is_none(),
