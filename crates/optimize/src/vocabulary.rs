@@ -180,6 +180,16 @@ pub(crate) fn power_of_two(known: &[Known]) -> bool {
     }
 }
 
+/// Two factors of which one is a power of two that moves no rounding: neither makes a number smaller, and what is rounded in
+/// between is so in the same place. (A whole number times a subnormal one is exact.)
+pub(crate) fn only_scales(known: &[Known]) -> bool {
+    let [Known::Number(first), Known::Number(second)] = known else { return false };
+    let scale = |factor: f64| power_of_two(&[Known::Number(factor)]) && factor.abs() >= 1.0;
+    let other = |factor: f64| (1.0..1e8).contains(&factor.abs());
+    let inner = other(*first) && first.fract() == 0.0;
+    scale(*first) && other(*second) || scale(*second) && inner
+}
+
 pub(crate) fn not_zero(known: &[Known]) -> bool {
     matches!(known, [Known::Number(number)] if *number != 0.0)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cotangent_ir::{Builder, Dim, Function, Structure, Type, Value};
+use cotangent_ir::{Builder, Dim, Function, Op, Structure, Type, Value};
 use cotangent_ops::Opcode;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -249,12 +249,37 @@ fn grouped(parts: &[&Part]) -> (Vec<Vec<usize>>, Vec<usize>) {
     for group in groups {
         if group.len() < LEAST {
             rest.extend(group);
-        } else {
+            continue;
+        }
+        for group in by_constants(parts, group) {
             pieces(parts, &group, &mut kernels, &mut rest);
         }
     }
     rest.sort_unstable();
     (kernels, rest)
+}
+
+/// A group split by the constants of its parts, if there are few kinds and enough of each: a table of constants is read for nothing then,
+/// and what is multiplied by one constant hardly ever goes by the steps of what is multiplied by another.
+fn by_constants(parts: &[&Part], group: Vec<usize>) -> Vec<Vec<usize>> {
+    let mut known: FxHashMap<Vec<Op>, usize> = FxHashMap::default();
+    let mut kinds: Vec<Vec<usize>> = Vec::new();
+    for k in &group {
+        let constants = parts[*k].leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Constant(op) => Some(*op),
+            _ => None,
+        });
+        let next = kinds.len();
+        let kind = *known.entry(constants.collect()).or_insert(next);
+        if kind == MOST_PIECES {
+            return vec![group];
+        }
+        if kind == next {
+            kinds.push(Vec::new());
+        }
+        kinds[kind].push(*k);
+    }
+    if kinds.iter().all(|kind| kind.len() >= LEAST) { kinds } else { vec![group] }
 }
 
 /// A group split where its steps change, if few pieces have nearly all of it; else as it is.

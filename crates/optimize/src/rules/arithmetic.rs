@@ -38,6 +38,8 @@ pub(super) fn rules() -> Vec<Rule> {
         rule!(strong_mul_neg, Zero: strong_mul(x, neg(y)) => neg(strong_mul(x, y))),
         rule!(neg_strong_mul, Zero: strong_mul(neg(x), y) => neg(strong_mul(x, y))),
 
+        rule!(mul_mul_scale, Exact: mul(mul(x, c), d) => mul(x, times(c, d)), if only_scales(c, d)),
+
         // Products whose zeros are strong. A coefficient that is zero at all points wins as a zero tangent does.
         rule!(strong_mul_zero, Zero: strong_mul(x, 0.0) => 0.0),
         rule!(minus_zero_strong_mul, Exact: strong_mul(-0.0, x) => 0.0),
