@@ -200,13 +200,14 @@ impl Function {
             | Op::Integral(_) => Cost { integer: 1.0, ..Cost::default() },
             Op::Fill => Cost::default(),
             Op::Load => Cost { loads: 1.0, ..Cost::default() },
-            // In place: only what is put is touched.
+            // In place: only what is put is touched. What is added in memory waits for the addition before it, and nobody shares
+            // it: it counts as much as computing a light summand again would.
             Op::Put | Op::PutAdd => {
                 let count = elements(self.ty(self.operand(value, 1)));
                 let put = Cost { stores: count, ..Cost::default() };
                 return match op {
                     Op::Put => put,
-                    _ => put + Cost { loads: count, flops: count, ..Cost::default() },
+                    _ => put + Cost { loads: count, flops: 4.0 * count, ..Cost::default() },
                 };
             }
             Op::Argsort => Cost { integer: times.log2().max(1.0) * 4.0, ..Cost::default() },

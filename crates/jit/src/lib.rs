@@ -25,6 +25,7 @@ mod rows;
 mod run;
 mod runtime;
 mod scales;
+mod share;
 
 pub use cache::CACHE_VARIABLE;
 pub use compiled::Compiled;

@@ -1,5 +1,7 @@
 //! Running a program: its arguments, its memory, its results.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cotangent_ir::{Element, RunError};
 use rayon::prelude::*;
 
@@ -440,6 +442,7 @@ impl Compiled {
         if self.shared
             && rayon::current_thread_index().is_none()
             && rayon::current_num_threads() > 1
+            && let Some(_inside) = Inside::enter()
         {
             // Among the threads that share: from outside every table would have to wake them anew.
             return rayon::scope(|_| self.run_here(workspace));
@@ -499,6 +502,24 @@ impl Compiled {
                 what: format!("status {status}"),
             },
         })
+    }
+}
+
+/// Whether a run has gone among the threads that share. One at a time: others have threads of their own, and a thread that waits for
+/// a block could begin a second run on its stack.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+struct Inside;
+
+impl Inside {
+    fn enter() -> Option<Inside> {
+        (!INSIDE.swap(true, Ordering::Acquire)).then_some(Inside)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.store(false, Ordering::Release);
     }
 }
 

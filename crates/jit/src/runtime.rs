@@ -4,7 +4,8 @@
 use std::ffi::c_void;
 
 use cotangent_ops::{Apply, Elementary, Opcode};
-use rayon::prelude::*;
+
+use crate::share::shared;
 
 /// The number by which machine code names an operation.
 pub(crate) fn code_number(code: Opcode) -> usize {
@@ -160,7 +161,9 @@ unsafe extern "C" fn tasks(
     bytes: usize,
     count: usize,
 ) -> u64 {
-    let threads = rayon::current_num_threads();
+    // Who is not among the threads that share does everything.
+    let thread = rayon::current_thread_index();
+    let threads = if thread.is_some() { rayon::current_num_threads() } else { 1 };
     let wanted = (bytes * threads).max(64);
     // SAFETY: machine code of this crate gives a place in the arena that is kept for this and begins as zeros.
     if unsafe { &*pool }.bytes < wanted {
@@ -169,17 +172,9 @@ unsafe extern "C" fn tasks(
     }
     // SAFETY: as above.
     let given = Given { task, args, arena, own: unsafe { &*pool }.pointer, bytes };
-    if threads == 1 {
-        return (0..count)
-            .map(|block| given.run(0, block))
-            .find(|status| *status != 0)
-            .unwrap_or(0);
-    }
     let given = &given;
     // A block never waits for another, so a thread is in one at a time.
-    let each = (0..count).into_par_iter().with_max_len(1);
-    let statuses = each.map(|block| given.run(rayon::current_thread_index().unwrap_or(0), block));
-    statuses.find_first(|status| *status != 0).unwrap_or(0)
+    shared(count, threads, &|block| given.run(rayon::current_thread_index().unwrap_or(0), block))
 }
 
 unsafe extern "C" {

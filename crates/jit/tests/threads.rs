@@ -120,3 +120,30 @@ fn the_first_that_fails_is_told() {
     assert!(why.contains("out of range"), "{why}");
     assert_eq!(on(3, &compiled, &x).unwrap_err(), why);
 }
+
+#[test]
+fn many_who_are_no_threads_of_a_pool_run_side_by_side() {
+    if !llvm() {
+        return;
+    }
+    let n = 4000;
+    let f = trace_arrays("f", &[&[n]], |x| {
+        let y = map_over(0..n, |i| (x[0].at(i) * 3.0).sin());
+        sum_over(0..n, |i| y.at(i) * y.at(i))
+    });
+    let f = simplify(&gradient(&simplify(&f.unwrap())).unwrap());
+    let options = Options { parallel: Some(1), ..Options::default() };
+    let compiled = Compiled::new(&f, &options).unwrap();
+    let x = point(n);
+    let expected = compiled.run(&x, &mut compiled.workspace()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..64 {
+            scope.spawn(|| {
+                let mut workspace = compiled.workspace();
+                for _ in 0..20 {
+                    assert_eq!(compiled.run(&x, &mut workspace).unwrap(), expected);
+                }
+            });
+        }
+    });
+}

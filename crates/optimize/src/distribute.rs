@@ -39,6 +39,10 @@ fn apart(b: &mut Builder, site: &Site<'_>) -> Option<Vec<Value>> {
     if points == 0 || points > MOST_POINTS || !body.values().any(has_loop) || is_linear(body) {
         return None;
     }
+    // Stacks of unknown length differ from point to point.
+    if has_unknown(body) {
+        return None;
+    }
     let batch = Batch { dims };
     let mut change = |b: &mut Builder, operands: &[Value]| batch.table(b, body, operands);
     if !gains(b, site, GAIN, &mut change) {
@@ -51,6 +55,14 @@ fn apart(b: &mut Builder, site: &Site<'_>) -> Option<Vec<Value>> {
 fn is_linear(body: &Function) -> bool {
     let inside = body.values().filter_map(|v| body.structure(v)).flat_map(Structure::bodies);
     body.params().iter().any(|p| p.linear) || inside.into_iter().any(|body| is_linear(body))
+}
+
+/// Whether there is an array in a body whose length a loop decides.
+fn has_unknown(body: &Function) -> bool {
+    body.values().any(|v| {
+        let inside = body.structure(v).into_iter().flat_map(Structure::bodies);
+        body.ty(v).is_unknown() || inside.into_iter().any(|body| has_unknown(body))
+    })
 }
 
 /// Where a value of the body is, once the domain is inside.

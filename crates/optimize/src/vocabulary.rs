@@ -164,9 +164,12 @@ macro_rules! roots {
 roots!(roots32, f32);
 roots!(roots64, f64);
 
-/// A number above zero, also as a single.
-pub(crate) fn above_zero(known: &[Known]) -> bool {
-    matches!(known, [Known::Number(number)] if *number as f32 > 0.0)
+/// A positive number whose square is an ordinary one, also in singles: programs are made simpler in doubles and go to singles last,
+/// where the square of 1e-24 would be nothing.
+pub(crate) fn has_square(known: &[Known]) -> bool {
+    let [Known::Number(number)] = known else { return false };
+    let single = *number as f32;
+    single > 0.0 && (f32::MIN_POSITIVE..=f32::MAX).contains(&(single * single))
 }
 
 /// A power of two of a single: its inverse is one, too, in both precisions.

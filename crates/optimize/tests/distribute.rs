@@ -100,3 +100,34 @@ fn random_loops_in_tables() {
     }
     assert!(apart > 20, "{apart}");
 }
+
+/// Stacks whose length a loop decides differ from point to point: no table of them.
+#[test]
+fn loops_with_stacks_of_unknown_length_stay_in_tables() {
+    let f = cotangent_ir::parse(
+        "fn @f(%d0: [4]f64) -> [4]f64 {
+           %o = tab (%p < 4) {
+             %dp = ld %d0[%p]
+             %a, %b = for %i < 50 (%s = 1.0, %t = %dp) {
+               %x, %st, %m = while (%y = %s) { %c = gt %y, 0.3 yield %c } do {
+                 %z = mul %y, 0.7
+                 %z2 = sin %z
+                 yield %z2, %z
+               }
+               %x1 = add %x, 1.0
+               %e = exp %st
+               %e2 = mul %e, %t
+               %u = for %k < %m (%v = 0.0) { %l = ld %e2[%k] %v2 = add %v, %l yield %v2 }
+               yield %x1, %u
+             }
+             yield %b
+           }
+           ret %o
+         }",
+    )
+    .unwrap();
+    let simpler = cotangent_optimize::simplify(&f);
+    simpler.verify().unwrap();
+    let x = [0.5, 0.25, -1.0, 2.0];
+    assert_eq!(simpler.run(&x).unwrap(), f.run(&x).unwrap());
+}

@@ -7,7 +7,9 @@
 //! reverse mode, waits for half as many products and takes 0.85 of the time.)
 //!
 //! The order of these products is that of the derivative, which nobody has written down yet; once it is there, no product is
-//! reordered. A zero still wins: a tangent's over the factors, and that of an inner factor over the outer one.
+//! reordered. A zero still wins: a tangent's over the factors, and that of an inner factor over the outer one. Factors whose product
+//! is larger or smaller than any number are infinite or nothing together, as cotangents of such a chain always are, whatever
+//! the tangent is: forward mode is as reverse mode then.
 
 use std::sync::Arc;
 

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use cotangent_ir::{Builder, Function, Op, Structure, Type, Value};
+use rustc_hash::FxHashMap;
 
 /// A branch in two forms.
 pub(crate) struct Decided {
@@ -17,11 +18,15 @@ pub(crate) struct Decided {
     pub(crate) taking: Structure,
 }
 
+/// More decisions than these are made again: in a long chain of branches each would hand on all those below it.
+const MOST: usize = 32;
+
 /// A branch with its decisions; none if nothing is decided in it.
 pub(crate) fn decided(structure: &Structure) -> Option<Decided> {
     let Structure::If { yes, no } = structure else { return None };
     let counts = [count(yes), count(no)];
-    (counts != [0, 0])
+    (1..=MOST)
+        .contains(&(counts[0] + counts[1]))
         .then(|| Decided { handing: handing(yes, no, counts), taking: taking(yes, no, counts) })
 }
 
@@ -116,4 +121,62 @@ fn taking_body(f: &Function, all: usize, from: usize) -> Arc<Function> {
         Ok::<_, Infallible>(true)
     });
     Arc::new(b.finish(results))
+}
+
+/// The function with branches that give what is used of them only: a branch that stays for its decisions does nothing else.
+pub(crate) fn needed(f: &Function) -> Function {
+    let mut used = vec![false; f.len()];
+    f.results().iter().for_each(|v| used[v.index()] = true);
+    f.guards().iter().for_each(|guard| used[guard.condition.index()] = true);
+    for value in f.values() {
+        f.operands(value).for_each(|v| used[v.index()] = true);
+    }
+    // By operation with a body: which of its parts somebody looks at.
+    let mut parts: FxHashMap<Value, Vec<usize>> = FxHashMap::default();
+    for value in f.values().filter(|v| used[v.index()]) {
+        if let Op::Part(k) = f.op(value) {
+            parts.entry(f.operand(value, 0)).or_default().push(k as usize);
+        }
+    }
+    f.rebuilt(|b, copies, value| {
+        let Some(structure) = f.structure(value) else { return false };
+        if structure.is_named() || matches!(structure, Structure::Derive(_)) {
+            return false;
+        }
+        let count = structure.bodies().last().map_or(0, |body| body.results().len());
+        let keep: Vec<usize> = match structure {
+            Structure::If { .. } => {
+                let looked_at = parts.get(&value).map_or(&[][..], |parts| parts);
+                (0..count).filter(|k| looked_at.contains(k)).collect()
+            }
+            _ => (0..count).collect(),
+        };
+        let fewer = keep.len() < count;
+        let new = structure.with_bodies(|body| {
+            Arc::new(match fewer {
+                true => needed(&with_results(body, &keep)),
+                false => needed(body),
+            })
+        });
+        let operands = copies.operands(f, value);
+        let found = b.structure(new, &operands);
+        let all = match fewer {
+            false => found,
+            true => {
+                let mut all = vec![b.truth(false); count];
+                keep.iter().zip(found).for_each(|(k, part)| all[*k] = part);
+                all
+            }
+        };
+        copies.set_parts(value, all);
+        true
+    })
+}
+
+/// A body with some of its results.
+fn with_results(f: &Function, keep: &[usize]) -> Function {
+    let mut b = Builder::new(f.name());
+    let args = b.params_of(f.params());
+    let results = b.inline(f, &args);
+    b.finish(keep.iter().map(|k| results[*k]).collect())
 }

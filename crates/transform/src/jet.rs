@@ -4,6 +4,7 @@ use cotangent_ir::{Builder, Element, Function, MOST_ORDER, Numbers, Traced, Type
 use cotangent_numbers::{Fault, expand};
 use cotangent_ops::{Apply, Lift, Opcode};
 
+use crate::decisions::needed;
 use crate::error::TransformError;
 use crate::expand::{Along, Expansion, Moved, float_element, nonzero, write};
 use crate::linearize::{by_result, fitting};
@@ -55,7 +56,7 @@ pub(crate) fn expanded(
             results.extend(along.unwrap_or_else(|| expansion.zeros(&mut b, value)));
         }
     }
-    Ok(b.finish(results))
+    Ok(needed(&b.finish(results)))
 }
 
 /// The coefficients of a series behind its first one.

@@ -4,6 +4,7 @@ use cotangent_ir::{Builder, Element, Function, Traced, Type, Value};
 use cotangent_numbers::Collapsed;
 use cotangent_ops::{Apply, Lift, Opcode};
 
+use crate::decisions::needed;
 use crate::error::TransformError;
 use crate::expand::{Along, Expansion, Moved, float_element, nonzero, write};
 use crate::jet::{Series, expanded};
@@ -113,7 +114,7 @@ pub fn laplacian(f: &Function) -> Result<Function, TransformError> {
             results.push(second.unwrap_or_else(|| zeros_like(&mut b, *value)));
         }
     }
-    Ok(b.finish(results))
+    Ok(needed(&b.finish(results)))
 }
 
 /// One at a place of an array, zero elsewhere.

@@ -6,6 +6,7 @@ use cotangent_ops::{Binary, Opcode, Partial, Ternary, Unary, Visitor};
 use smallvec::smallvec;
 
 use crate::collected::collected;
+use crate::decisions::needed;
 use crate::error::TransformError;
 use crate::expand::{Along, Expansion, Moved, float_element, write};
 use crate::lower::lower;
@@ -72,7 +73,7 @@ pub(crate) fn linearize_some(f: &Function, moves: &[bool]) -> Result<Function, T
             values.extend(along);
         }
     }
-    Ok(collected(&b.finish(values)))
+    Ok(collected(&needed(&b.finish(values))))
 }
 
 /// A tangent beside each value.

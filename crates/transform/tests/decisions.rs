@@ -79,3 +79,45 @@ fn decisions_of_one_way_are_those_of_that_way_beside_it() {
         }
     }
 }
+
+#[test]
+fn a_branch_that_stays_for_its_decisions_does_nothing_else() {
+    // The values are not asked for: what the branch adds to its target is not computed beside what the derivative adds.
+    let f = parse(
+        "fn @f(%x: [8]f64) -> [8]f64 {
+           %z = fill 0.0 : [8]f64
+           %y = acc (%i < 8) (%t = %z) {
+             %v = ld %x[%i]
+             %c = gt %v, 0.0
+             %u = if %c {
+               %e = exp %v
+               %d = gt %e, 2.0
+               %s = select %d, %e, %v
+               %w = put_add %t[%i], %s
+               yield %w
+             } else { yield %t }
+             yield %u
+           }
+           ret %y
+         }",
+    )
+    .unwrap();
+    let g = linearize(&f).unwrap();
+    let text = g.to_string();
+    assert!(!text.contains("_,"), "{text}");
+    assert_eq!(text.matches("put_add").count(), 2, "{text}");
+    let x = [0.3, -0.5, 0.9, 1.4, -2.0, 0.1, 0.6, 0.8];
+    let mut point = x.to_vec();
+    point.extend([1.0; 8]);
+    let found = g.run(&point).unwrap();
+    for (x, slope) in x.iter().zip(&found[8..]) {
+        let expected = if *x <= 0.0 {
+            0.0
+        } else if x.exp() > 2.0 {
+            x.exp()
+        } else {
+            1.0
+        };
+        assert!((slope - expected).abs() < 1e-12, "{x}: {slope}");
+    }
+}

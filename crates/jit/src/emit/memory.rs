@@ -36,7 +36,7 @@ impl Emitter<'_> {
     }
 
     /// The address of an element that is the same for all lanes.
-    fn address(&mut self, array: &Array, index: &str, width: usize) -> String {
+    pub(super) fn address(&mut self, array: &Array, index: &str, width: usize) -> String {
         let pointer = self.pointer(array);
         let element = stored_type(array.element(), if array.varies { width } else { 1 });
         if index == "0" {
@@ -67,7 +67,7 @@ impl Emitter<'_> {
     }
 
     /// Truth values are bytes in memory.
-    fn loaded(&mut self, text: String, element: Element, width: usize) -> String {
+    pub(super) fn loaded(&mut self, text: String, element: Element, width: usize) -> String {
         match element {
             Element::Bool => {
                 let ty = stored_type(element, width);
@@ -86,6 +86,21 @@ impl Emitter<'_> {
             }
             _ => text,
         }
+    }
+
+    /// Elements side by side in the lanes that a mask names; the others are nothing.
+    pub(super) fn load_masked(
+        &mut self,
+        place: &str,
+        element: Element,
+        w: usize,
+        mask: &str,
+    ) -> String {
+        let (ty, masks) = (stored_type(element, w), llvm_type(Element::Bool, w));
+        let name = format!("llvm.masked.load.{}.p0", suffix(element, w));
+        let bytes = element.bytes().to_string();
+        let rest = (&*ty, "zeroinitializer");
+        self.call(&ty, &name, &[("ptr", place), ("i32", &bytes), (&masks, mask), rest])
     }
 
     /// An element; the index counts elements, and is in the array.
@@ -107,26 +122,16 @@ impl Emitter<'_> {
                 let ty = stored_type(element, w);
                 let x = match &cx.mask {
                     None => self.op(format_args!("load {ty}, ptr {place}, align {align}")),
-                    Some(mask) => {
-                        let mask = mask.clone();
-                        let name = format!("llvm.masked.load.{}.p0", suffix(element, w));
-                        let masks = llvm_type(Element::Bool, w);
-                        let bytes = align.to_string();
-                        self.call(
-                            &ty,
-                            &name,
-                            &[
-                                ("ptr", &place),
-                                ("i32", &bytes),
-                                (&masks, &mask),
-                                (&ty, "zeroinitializer"),
-                            ],
-                        )
-                    }
+                    Some(mask) => self.load_masked(&place, element, w, mask),
                 };
                 Val::Many(self.loaded(x, element, w))
             }
             _ => {
+                if !array.varies
+                    && let Some(known) = self.load_known(array, index, cx)
+                {
+                    return known;
+                }
                 let places = self.addresses(array, index, cx);
                 let ty = stored_type(element, w);
                 let name = format!("llvm.masked.gather.{}.v{w}p0", suffix(element, w));

@@ -18,6 +18,7 @@ mod elementwise;
 mod failure;
 mod growing;
 mod kernels;
+mod known;
 mod math;
 mod memory;
 mod parts;

@@ -87,8 +87,10 @@ impl Emitter<'_> {
             split,
             copies: kernel.copies.max(1 + usize::from(split)),
         };
+        // (Bodies with kernels of their own are long already, and would be written twice at each level.)
+        let plain = body.values().all(|v| body.structure(v).is_none());
         let extreme = matches!(reducer, Reducer::Max | Reducer::Min) && element.is_float();
-        if !extreme || kernel.points() < LONG {
+        if !(extreme && plain) || kernel.points() < LONG {
             return self.together(kernel, rows, &sums, None, cx);
         }
         // From the end of all numbers on, one instruction takes the larger of two numbers, but for NaN: what is there still is that

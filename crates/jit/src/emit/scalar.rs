@@ -65,6 +65,12 @@ impl Emitter<'_> {
                 Self::wrap(self.elementary(code, parameter, &x, to, w), w)
             }
             Op::Compare(comparison) => {
+                if cx.width > 1
+                    && from[0].is_integer()
+                    && let Some(val) = Val::compared(comparison, &vals[0], &vals[1], cx.width)
+                {
+                    return Ok(val);
+                }
                 let (x, w) = self.alike(vals, from, cx);
                 let ty = llvm_type(from[0], w);
                 let (kind, name) = match from[0].is_float() {
@@ -159,6 +165,11 @@ impl Emitter<'_> {
     ) -> Val {
         if let (Some(a), Some(b)) = (x.known(), y.known()) {
             return Val::int(integral.apply(a, b, element));
+        }
+        if cx.width > 1
+            && let Some(val) = Val::folded(integral, x, y, element, cx.width)
+        {
+            return val;
         }
         if let Some(val) = self.stepped(integral, x, y, element) {
             return val;

@@ -23,10 +23,10 @@ pub(super) fn rules() -> Vec<Rule> {
         rule!(abs_eq_0, Exact: eq(abs(x), 0.0) => eq(x, 0.0)),
         rule!(abs_ne_0, Exact: ne(abs(x), 0.0) => ne(x, 0.0)),
         // A root is compared with a number by what is under it.
-        rule!(gt_root, Exact: gt(sqrt(x), c) => gt(x, most_with_root(c)), if above_zero(c)),
-        rule!(ge_root, Exact: ge(sqrt(x), c) => ge(x, least_with_root(c)), if above_zero(c)),
-        rule!(lt_root, Exact: lt(sqrt(x), c) => and(ge(x, 0.0), lt(x, least_with_root(c))), if above_zero(c)),
-        rule!(le_root, Exact: le(sqrt(x), c) => and(ge(x, 0.0), le(x, most_with_root(c))), if above_zero(c)),
+        rule!(gt_root, Exact: gt(sqrt(x), c) => gt(x, most_with_root(c)), if has_square(c)),
+        rule!(ge_root, Exact: ge(sqrt(x), c) => ge(x, least_with_root(c)), if has_square(c)),
+        rule!(lt_root, Exact: lt(sqrt(x), c) => and(ge(x, 0.0), lt(x, least_with_root(c))), if has_square(c)),
+        rule!(le_root, Exact: le(sqrt(x), c) => and(ge(x, 0.0), le(x, most_with_root(c))), if has_square(c)),
 
         // Truth values.
         rule!(not_eq, Exact: not(eq(x, y)) => ne(x, y)),
