@@ -15,6 +15,7 @@ use crate::fuse::{LEAST, fused};
 use crate::joined::joined;
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
+use crate::quick::Quick;
 use crate::relaxed::relaxed;
 use crate::rows::by_rows;
 use crate::scales::unscaled;
@@ -44,6 +45,8 @@ pub struct Compiled {
     /// What everything is made of, if it is all the same: lists of such need not be converted.
     pub(crate) element: Option<Element>,
     pub(crate) failures: Vec<Failure>,
+    /// How it is called without a workspace, if it is a short one.
+    pub(crate) quick: Option<Box<Quick>>,
     /// The program as it is, if this is one with plain products.
     pub(crate) strict: Option<Box<Strict>>,
 }
@@ -124,7 +127,10 @@ impl Compiled {
         };
         let ty = |v: &cotangent_ir::Value| f.ty(*v);
         static COUNT: AtomicU64 = AtomicU64::new(1);
+        let takes = Layout::new(f.params().iter().map(|p| p.ty), emitted.packed);
         let gives = Layout::new(f.results().iter().map(ty), emitted.packed);
+        let alone = !emitted.shared && !emitted.kernels && emitted.stacks.is_empty();
+        let quick = Quick::new(&takes, &gives, emitted.packed, emitted.arena).filter(|_| alone);
         let mut unwatched: Vec<Range<usize>> = Vec::new();
         for (part, _) in gives.parts.iter().zip(&emitted.watched).filter(|(_, watched)| !**watched)
         {
@@ -136,8 +142,9 @@ impl Compiled {
         }
         Ok(Compiled {
             number: COUNT.fetch_add(1, Ordering::Relaxed),
-            takes: Layout::new(f.params().iter().map(|p| p.ty), emitted.packed),
+            takes,
             gives,
+            quick,
             unwatched,
             name: f.name().to_string(),
             params: f.params().iter().map(|p| p.ty).collect(),
@@ -195,6 +202,7 @@ impl Compiled {
     }
 
     /// How many numbers it takes, and how many it gives.
+    #[inline]
     pub fn lens(&self) -> (usize, usize) {
         (self.takes.len, self.gives.len)
     }

@@ -20,6 +20,7 @@ mod llvm;
 mod load;
 mod object;
 mod options;
+mod quick;
 mod relaxed;
 mod rows;
 mod run;

@@ -63,7 +63,7 @@ pub struct Workspace {
 /// A cache line: arrays begin at whole ones.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+pub(crate) struct Line([u8; 64]);
 
 /// A pointer to an argument. It is written before each run and means nothing in between.
 #[derive(Clone, Copy, Debug)]
@@ -131,13 +131,18 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`run`](Compiled::run), and another number of results.
+    #[inline]
     pub fn run_into<T: Number>(
         &self,
         x: &[T],
         results: &mut [T],
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
-        self.run_slices(&[x], &mut [results], workspace)
+        match self.at_once(x, results) {
+            Some(status) if self.is_done(status) => Ok(()),
+            Some(status) => self.ended(status, &[x], &mut [results], workspace),
+            None => self.run_slices(&[x], &mut [results], workspace),
+        }
     }
 
     /// [`run_into`](Compiled::run_into) with arguments and results that stand in several lists: each list has some
@@ -145,6 +150,7 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`run_into`](Compiled::run_into); an argument or result that is cut in two.
+    #[inline]
     pub fn run_slices<T: Number>(
         &self,
         x: &[&[T]],
@@ -152,10 +158,31 @@ impl Compiled {
         workspace: &mut Workspace,
     ) -> Result<(), RunError> {
         let status = self.status(x, results, workspace)?;
+        if self.is_done(status) {
+            return Ok(());
+        }
+        self.ended(status, x, results, workspace)
+    }
+
+    /// What comes of a run: it is done again, or what it came to is told.
+    #[cold]
+    fn ended<T: Number>(
+        &self,
+        status: u64,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<(), RunError> {
         match self.again(status, results) {
             Some(strict) => strict?.run_slices(x, results, workspace.strict()),
             None => self.outcome(status),
         }
+    }
+
+    /// Whether a run has come to its end, and nothing is left to be looked at.
+    #[inline]
+    pub(crate) fn is_done(&self, status: u64) -> bool {
+        status == 0 && (self.strict.is_none() || self.unwatched.is_empty())
     }
 
     /// The program with strong products, if plain ones may have made the difference.
@@ -200,6 +227,7 @@ impl Compiled {
     ///
     /// # Errors
     /// All other errors of [`run_slices`](Compiled::run_slices).
+    #[inline]
     pub fn run_guarded<T: Number>(
         &self,
         x: &[&[T]],
@@ -207,6 +235,21 @@ impl Compiled {
         workspace: &mut Workspace,
     ) -> Result<bool, RunError> {
         let status = self.status(x, results, workspace)?;
+        if self.is_done(status) {
+            return Ok(true);
+        }
+        self.guarded(status, x, results, workspace)
+    }
+
+    /// [`ended`](Compiled::ended), where guards that do not hold are no error.
+    #[cold]
+    pub(crate) fn guarded<T: Number>(
+        &self,
+        status: u64,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<bool, RunError> {
         if let Some(strict) = self.again(status, results) {
             return strict?.run_guarded(x, results, workspace.strict());
         }
@@ -217,7 +260,22 @@ impl Compiled {
     }
 
     /// A run, and what the code says at its end: nought, or which failure.
+    #[inline]
     fn status<T: Number>(
+        &self,
+        x: &[&[T]],
+        results: &mut [&mut [T]],
+        workspace: &mut Workspace,
+    ) -> Result<u64, RunError> {
+        match self.quickly(x, results) {
+            Some(status) => Ok(status),
+            None => self.status_with(x, results, workspace),
+        }
+    }
+
+    /// [`status`](Compiled::status) with a workspace.
+    #[inline(never)]
+    fn status_with<T: Number>(
         &self,
         x: &[&[T]],
         results: &mut [&mut [T]],

@@ -42,3 +42,81 @@ fn gradients_with_checkpoints_are_those_of_the_interpreter() {
     }
     assert!(compared >= 15, "{compared}");
 }
+
+/// What rounds make anew stands in two places in turn, or in the rows of a stack.
+#[test]
+fn arrays_that_take_turns_are_those_of_the_interpreter() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    // A step that reads its neighbours: it cannot be done in place.
+    let step = "%n = tab (%i < SIZE) {
+        %h = iadd %i, 1
+        %k = imin %h, LAST
+        %u = ld %a[%k]
+        %v = ld %b[%i]
+        %w = sin %v
+        %y = mul %u, 0.75
+        %z = add %y, %w
+        yield %z
+      }";
+    // Carries that move on, change places, or lag behind; carries and results that are kept, some of them twice.
+    let endings = [
+        "%r, %q = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %n, %b } ret %r, %q",
+        "%r, %q = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %n, %a } ret %r, %q",
+        "%r, %q = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %b, %n } ret %q, %r",
+        "%r, %q = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %n, %n } ret %r, %q",
+        "%r, %q, %s, %t = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %n, %b, %a, %n } \
+         ret %r, %q, %s, %t",
+        "%r, %q, %s, %t = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %n, %a, %a, %b } \
+         ret %q, %r, %t, %s",
+        "%r, %q, %s, %t = for %j < ROUNDS (%a = %x, %b = %x) { STEP yield %b, %n, %b, %b } \
+         %m = mul %r, 2.0 ret %r, %q, %s, %m",
+        "%r, %q, _, %t = for %j < ROUNDS (%a = %x, %b = %x) { STEP %m = mul %n, 0.5 \
+         yield %m, %b, %n, %m } %u = add %r, %q ret %u, %t",
+        "%r, %q = for %j < 3 (%c = %x, %d = %x) { %e, %g = for %l < ROUNDS (%a = %c, %b = %d) \
+         { STEP yield %n, %a } yield %g, %e } ret %r, %q",
+        "%r, %q, %o, %c = while (%a = %x, %b = %x, %l = 0) { %g = lt %l, ROUNDS yield %g } \
+         do { STEP %m = iadd %l, 1 yield %n, %a, %m } ret %r, %q",
+    ];
+    let mut compared = 0;
+    for ending in endings {
+        for (size, rounds) in [(40, 0), (40, 1), (64, 8), (101, 7), (5000, 5)] {
+            let results: Vec<&str> =
+                ending.rsplit("ret ").next().unwrap_or_default().split(", ").collect();
+            let types: Vec<String> = results
+                .iter()
+                .map(|name| match *name {
+                    "%s" | "%t" => format!("[{rounds},{size}]f64"),
+                    _ => format!("[{size}]f64"),
+                })
+                .collect();
+            let text = format!("fn @f(%x: [SIZE]f64) -> ({}) {{\n {ending}\n}}", types.join(", "))
+                .replace("STEP", step)
+                .replace("SIZE", &size.to_string())
+                .replace("LAST", &(size - 1).to_string())
+                .replace("ROUNDS", &rounds.to_string());
+            let f = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            let x: Vec<f64> = (0..size).map(|i| (0.37 * f64::from(i)).sin()).collect();
+            let mut programs = vec![f.clone(), simplify(&f)];
+            programs.extend(cotangent_transform::reverse(&f).ok().map(|g| simplify(&g)));
+            for g in programs {
+                let lens = g.params().iter().map(|p| p.ty.len().unwrap());
+                let x: Vec<f64> = x.iter().cycle().take(lens.sum()).copied().collect();
+                let expected = g.run(&x).unwrap();
+                for parallel in [None, Some(1)].into_iter().take(if size > 1000 { 2 } else { 1 }) {
+                    let options = Options { parallel, ..Options::default().exact() };
+                    let compiled = Compiled::new(&g, &options).unwrap();
+                    let mut workspace = compiled.workspace();
+                    // Twice: what a run leaves behind changes nothing.
+                    for _ in 0..2 {
+                        let found = compiled.run(&x, &mut workspace).unwrap();
+                        assert_eq!(found, expected, "{size} numbers, {rounds} rounds\n{g}");
+                    }
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 140, "{compared}");
+}

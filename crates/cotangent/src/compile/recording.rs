@@ -309,9 +309,13 @@ impl<T: Real> Engine<T> {
     pub(crate) fn run(&self, x: &[&[T]], out: &mut [&mut [T]]) -> Result<bool, Error> {
         match self {
             Engine::Machine(machine, spare) => {
-                let mut workspace = spare.take(|| machine.workspace());
-                let outcome = machine.run_guarded(x, out, &mut workspace);
-                spare.give(workspace);
+                // Taking a workspace and giving it back is two exchanges between processors: as long as a short program.
+                let outcome = machine.run_alone(x, out).unwrap_or_else(|| {
+                    let mut workspace = spare.take(|| machine.workspace());
+                    let outcome = machine.run_guarded(x, out, &mut workspace);
+                    spare.give(workspace);
+                    outcome
+                });
                 outcome.map_err(|error| Error::Compiled(error.to_string()))
             }
             Engine::Interpreter(program, _) => taken(T::interpreted(program, &x.concat()), out),

@@ -131,14 +131,17 @@ impl Emitter<'_> {
         cx: &Lanes,
         varies: bool,
     ) -> Array {
-        if let Some(dest) = frame.dests.get(&value)
-            && let Some(block) = dest.block
-            && self.arena.blocks[block].references == 0
-        {
-            self.arena.blocks[block].references = 1;
-            return Array { ty, ..dest.clone() };
+        if let Some(place) = self.place_of(frame, value).cloned() {
+            self.hand_over(&place);
+            return Array { ty, ..place };
         }
         self.allocate(ty, len, varies, cx.width)
+    }
+
+    /// Where a value is asked to be, if that is free.
+    pub(super) fn place_of<'f>(&self, frame: &'f Frame<'_>, value: Value) -> Option<&'f Array> {
+        let place = frame.dests.get(&value)?;
+        place.block.is_some_and(|block| self.arena.blocks[block].references == 0).then_some(place)
     }
 
     /// A place in the arena for memory that grows: a pointer and how many bytes it has. It is never used otherwise.

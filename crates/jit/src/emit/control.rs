@@ -4,6 +4,7 @@ use cotangent_ir::ranges::of_body;
 use cotangent_ir::{Element, Function, Integral, Op, Structure, Type, Value};
 use cotangent_ops::Comparison;
 
+use super::carries::{Carry, Way};
 use super::classify::{Class, body_args, carried, classes};
 use super::growing::Growing;
 use super::value::{Array, Val};
@@ -13,178 +14,7 @@ use crate::JitError;
 /// The most operations of all rounds of a loop that is written out. One with a loop in it never is: text would grow by the product.
 const UNROLLED: usize = 64;
 
-/// What a loop carries.
-enum Carry {
-    /// A number, integer or truth value on the stack.
-    Slot { place: String, element: Element, many: bool },
-    /// An array where it stands.
-    Memory(Array),
-    /// A target of an accumulation around the loop.
-    Target(Val),
-}
-
 impl Emitter<'_> {
-    /// Makes the carries of a loop ready.
-    fn carries(
-        &mut self,
-        frame: &mut Frame<'_>,
-        value: Value,
-        operands: &[Value],
-        classes: &[Class],
-        cx: &Lanes,
-    ) -> Result<Vec<Carry>> {
-        let mut carries = Vec::with_capacity(operands.len());
-        for (operand, class) in operands.iter().zip(classes) {
-            let (val, ty) = (frame.get(*operand)?.clone(), frame.f.ty(*operand));
-            let many = cx.width > 1 && *class != Class::One;
-            carries.push(match val {
-                Val::Target(_) => Carry::Target(val),
-                Val::Array(array) if array.rows.is_some() => {
-                    return Err(JitError::Unsupported(
-                        "a loop that carries an array of unknown length".into(),
-                    ));
-                }
-                Val::Array(array) => {
-                    let alone = Self::dies(frame, *operand, value)
-                        && self.is_alone(&array)
-                        && array.varies == many;
-                    let here = match alone {
-                        true => {
-                            // The loop has it from now on.
-                            frame.values[operand.index()] = None;
-                            array
-                        }
-                        false => {
-                            let to = self.allocate(array.ty, array.len, many, cx.width);
-                            self.copy(&array, &to, &Lanes { mask: None, ..cx.clone() });
-                            to
-                        }
-                    };
-                    self.pin(&here);
-                    Carry::Memory(here)
-                }
-                scalar => {
-                    let (place, element) = (String::new(), ty.element());
-                    let carry = Carry::Slot { place, element, many };
-                    self.started(carry, &scalar, cx)
-                }
-            });
-        }
-        Ok(carries)
-    }
-
-    fn started(&mut self, carry: Carry, val: &Val, cx: &Lanes) -> Carry {
-        let Carry::Slot { element, many, .. } = carry else { return carry };
-        let lanes = Lanes { width: if many { cx.width } else { 1 }, mask: None };
-        let ty = llvm_type(element, lanes.width);
-        let place = self.slot(&ty);
-        let x = self.many(val, element, &lanes);
-        self.line(format_args!("store {ty} {x}, ptr {place}"));
-        Carry::Slot { place, element, many }
-    }
-
-    /// The carries as they are now: arguments of a body.
-    fn current(&mut self, carries: &[Carry], cx: &Lanes, moves: bool) -> Vec<Val> {
-        let mut vals = Vec::with_capacity(carries.len());
-        for carry in carries {
-            vals.push(match carry {
-                Carry::Slot { place, element, many } => {
-                    let ty = llvm_type(*element, if *many { cx.width } else { 1 });
-                    let x = self.op(format_args!("load {ty}, ptr {place}"));
-                    if *many { Val::Many(x) } else { Val::One(x) }
-                }
-                Carry::Memory(array) => {
-                    let val = Val::Array(array.clone());
-                    match moves {
-                        // The body has it to itself.
-                        true => self.hand_over(array),
-                        false => self.retain(&val),
-                    }
-                    val
-                }
-                Carry::Target(val) => {
-                    self.retain(val);
-                    val.clone()
-                }
-            });
-        }
-        vals
-    }
-
-    /// The carries of the next round, in the lanes that count.
-    fn next(&mut self, carries: &[Carry], results: Vec<Val>, cx: &Lanes) -> Result<()> {
-        // A result that stands where another carry does is saved first.
-        let mut saved: Vec<Val> = Vec::with_capacity(results.len());
-        let bases: Vec<Option<&Array>> = carries
-            .iter()
-            .map(|c| if let Carry::Memory(array) = c { Some(array) } else { None })
-            .collect();
-        for (k, result) in results.into_iter().enumerate() {
-            let crosses = match &result {
-                Val::Array(array) => bases.iter().enumerate().any(|(j, base)| {
-                    j != k
-                        && base
-                            .is_some_and(|base| base.block.is_some() && base.block == array.block)
-                }),
-                _ => false,
-            };
-            saved.push(match (&result, crosses) {
-                (Val::Array(array), true) => {
-                    let to = self.allocate(array.ty, array.len, array.varies, cx.width);
-                    self.copy(array, &to, &Lanes { mask: None, ..cx.clone() });
-                    self.release(result);
-                    Val::Array(to)
-                }
-                _ => result,
-            });
-        }
-        for (carry, result) in carries.iter().zip(saved) {
-            match (carry, &result) {
-                (Carry::Target(val), result) => {
-                    if val != result {
-                        return Err(internal("a target that became another"));
-                    }
-                }
-                (Carry::Memory(array), Val::Array(new)) => {
-                    if new.base != array.base {
-                        self.copy(new, array, cx);
-                    }
-                }
-                (Carry::Slot { place, element, many }, result) => {
-                    let lanes = Lanes { width: if *many { cx.width } else { 1 }, mask: None };
-                    let ty = llvm_type(*element, lanes.width);
-                    if !many && !matches!(result, Val::One(_)) {
-                        return Err(internal("a carry that differs from lane to lane"));
-                    }
-                    let mut x = self.many(result, *element, &lanes);
-                    if *many && let Some(mask) = cx.mask.clone() {
-                        let before = self.op(format_args!("load {ty}, ptr {place}"));
-                        let masks = llvm_type(Element::Bool, cx.width);
-                        x = self.op(format_args!("select {masks} {mask}, {ty} {x}, {ty} {before}"));
-                    }
-                    self.line(format_args!("store {ty} {x}, ptr {place}"));
-                }
-                _ => return Err(internal("a carry of another kind")),
-            }
-            self.release(result);
-        }
-        Ok(())
-    }
-
-    /// The carries after the last round.
-    fn last(&mut self, carries: Vec<Carry>, cx: &Lanes) -> Vec<Val> {
-        carries
-            .into_iter()
-            .map(|carry| match carry {
-                Carry::Memory(array) => {
-                    self.unpin(&array);
-                    Val::Array(array)
-                }
-                other => self.current(&[other], cx, false).remove(0),
-            })
-            .collect()
-    }
-
     pub(super) fn for_loop(
         &mut self,
         frame: &mut Frame<'_>,
@@ -215,7 +45,14 @@ impl Emitter<'_> {
         let types = structure.part_types(f.stack_dim(value));
         let parts = frame.parts_of(value, types.len());
         let mut stacks: Vec<Option<Array>> = Vec::new();
+        let mut ways = self.ways(body, (count, 1), cx);
         for (k, ty) in types.iter().enumerate().skip(count) {
+            // A carry stands in it, if there can be a row more.
+            let carry = ways.iter().position(|way| *way == Way::Rows(k - count));
+            let own = parts[k].is_some_and(|part| !frame.dests.contains_key(&part));
+            if let Some(carry) = carry.filter(|_| !own || ty.is_unknown()) {
+                ways[carry] = Way::Turns;
+            }
             let class = found[body.results()[k].index()];
             let many = cx.width > 1 && (class != Class::One || !uniform);
             stacks.push(match parts[k] {
@@ -230,6 +67,12 @@ impl Emitter<'_> {
                         Val::Array(array) => Some(array),
                         _ => None,
                     }
+                }
+                Some(_) if ways.contains(&Way::Rows(k - count)) => {
+                    let len = self.known(*ty)?;
+                    let row = self.known(body.ty(body.results()[k]))?;
+                    let stack = self.allocate(*ty, len + row, false, 1);
+                    Some(Array { len, ..stack })
                 }
                 Some(part) => {
                     let len = self.known(*ty)?;
@@ -247,7 +90,19 @@ impl Emitter<'_> {
                 }
             });
         }
-        let carries = self.carries(frame, value, &operands[1..=count], &args[1..=count], cx)?;
+        // Memory of rows, as those that write them ask for it.
+        let rows: Vec<Option<Array>> = stacks
+            .iter()
+            .enumerate()
+            .map(|(k, stack)| {
+                let ty = body.ty(body.results()[count + k]);
+                let here = cx.width == 1 && self.is_long(ty) && !ways.contains(&Way::Rows(k));
+                let stack = stack.as_ref().filter(|_| here)?;
+                Some(self.outside(stack.base.clone(), ty, ty.len()?))
+            })
+            .collect();
+        let (moving, started) = (&operands[1..=count], &args[1..=count]);
+        let carries = self.carries(frame, value, moving, started, (&ways, &stacks), cx)?;
         let mut captures = Vec::new();
         for operand in &operands[1 + count..] {
             captures.push(frame.get(*operand)?.clone());
@@ -294,10 +149,31 @@ impl Emitter<'_> {
             if let Some(c) = i.known() {
                 ranges[0] = Some((c, c));
             }
-            let mut results = e.body(body, args, &inner, ranges, &[])?;
+            let mut wanted = Self::wanted(&carries);
+            for (row, stack) in rows.iter().zip(&stacks) {
+                wanted.push(match (row, stack) {
+                    (Some(row), Some(stack)) => {
+                        let len = Val::int(row.len as i64);
+                        let at = e.integral(Integral::Mul, i, &len, Element::I64, &inner);
+                        let Val::Array(view) = e.part_of(stack, &at, (row.ty, row.len), &inner)?
+                        else {
+                            return Err(internal("a row that is no array"));
+                        };
+                        let base = view.base.clone();
+                        e.release(Val::Array(view));
+                        Some(Array { base, ..row.clone() })
+                    }
+                    _ => None,
+                });
+            }
+            let mut results = e.body_into(body, args, &inner, ranges, &wanted)?;
             let stacked = results.split_off(count);
-            for (result, stack) in stacked.into_iter().zip(&stacks) {
-                if let Some(stack) = stack {
+            for (k, (result, stack)) in stacked.into_iter().zip(&stacks).enumerate() {
+                let written = match (&result, &wanted[count + k]) {
+                    (Val::Array(array), Some(row)) => array.base == row.base,
+                    _ => ways.contains(&Way::Rows(k)),
+                };
+                if let (Some(stack), false) = (stack, written) {
                     let len = if let Val::Array(array) = &result { array.len } else { 1 };
                     let row =
                         e.integral(Integral::Mul, i, &Val::int(len as i64), Element::I64, &inner);
@@ -376,7 +252,14 @@ impl Emitter<'_> {
         if !uniform {
             args[..count].fill(Class::Many);
         }
-        let carries = self.carries(frame, value, &operands[..count], &args[..count], cx)?;
+        let mut ways = match uniform {
+            true => self.ways(body, (count, 0), cx),
+            false => vec![Way::Still; count],
+        };
+        // Rows of stacks that grow do not stay where they are.
+        ways.iter_mut().filter(|way| **way != Way::Still).for_each(|way| *way = Way::Turns);
+        let (moving, started) = (&operands[..count], &args[..count]);
+        let carries = self.carries(frame, value, moving, started, (&ways, &[]), cx)?;
         let mut captures = Vec::new();
         for operand in &operands[count..] {
             captures.push(frame.get(*operand)?.clone());
@@ -440,7 +323,8 @@ impl Emitter<'_> {
             self.retain(val);
             args.push(val.clone());
         }
-        let mut results = self.body(body, args, &inner, ranges, &[])?;
+        let wanted = Self::wanted(&carries);
+        let mut results = self.body_into(body, args, &inner, ranges, &wanted)?;
         for (stacked, stack) in results.split_off(count).into_iter().zip(&stacks) {
             if let Some(stack) = stack {
                 self.stack(stack, &before, &stacked, cx)?;

@@ -335,7 +335,7 @@ impl<'o> Emitter<'o> {
         }
         let ranges = kernel.ranges_at(indices, &vec![true; indices.len()]);
         let early = kernel.early.borrow().get(row).cloned().unwrap_or_default();
-        self.body_after(kernel.body(), args, cx, ranges, &[], &early)
+        self.body_after(kernel.body(), args, cx, ranges, (&[], &[]), &early)
     }
 
     /// The number of a point of the domain.
@@ -394,12 +394,14 @@ impl<'o> Emitter<'o> {
                 outs.push(None);
                 continue;
             };
-            // In place of an array that is read at the same points only, and never again.
+            // In place of an array that is read at the same points only, and never again; not if somebody waits for it elsewhere.
+            let asked = self.place_of(frame, part).map(|place| place.base.clone());
             let here = (0..operands.len()).find_map(|k| match &captures[k] {
                 Val::Array(array)
                     if !taken.contains(&k)
                         && array.ty == ty
                         && array.varies == varies
+                        && asked.as_ref().is_none_or(|base| *base == array.base)
                         && Self::dies(frame, operands[k], value)
                         && self.is_alone(array)
                         && is_read_at_points(body, dims.len() + k, dims.len()) =>

@@ -8,6 +8,7 @@
 mod accumulate;
 mod arena;
 mod borders;
+mod carries;
 mod classify;
 mod control;
 mod cost;
@@ -160,6 +161,8 @@ struct Frame<'f> {
     kept: FxHashMap<Value, usize>,
     /// Whether it is a long program, which is written in parts.
     long: bool,
+    /// Whether it is the program itself.
+    top: bool,
     /// Where a value is to stand, if somebody has asked for it.
     dests: FxHashMap<Value, Array>,
 }
@@ -286,7 +289,20 @@ impl Emitter<'_> {
         ranges: Vec<Range>,
         outs: &[Array],
     ) -> Result<Vec<Val>> {
-        self.body_after(f, args, cx, ranges, outs, &[])
+        let wanted: Vec<Option<Array>> = outs.iter().cloned().map(Some).collect();
+        self.body_after(f, args, cx, ranges, (outs, &wanted), &[])
+    }
+
+    /// The same with results where somebody wants them, if that can be.
+    fn body_into(
+        &mut self,
+        f: &Function,
+        args: Vec<Val>,
+        cx: &Lanes,
+        ranges: Vec<Range>,
+        wanted: &[Option<Array>],
+    ) -> Result<Vec<Val>> {
+        self.body_after(f, args, cx, ranges, (&[], wanted), &[])
     }
 
     /// The same where some scalars have been written before.
@@ -296,12 +312,12 @@ impl Emitter<'_> {
         args: Vec<Val>,
         cx: &Lanes,
         ranges: Vec<Range>,
-        outs: &[Array],
+        (outs, wanted): (&[Array], &[Option<Array>]),
         early: &[Option<Val>],
     ) -> Result<Vec<Val>> {
-        // Only the program itself has places for its results.
+        // Only the program itself has memory of others for its results.
         let top = !outs.is_empty();
-        let mut frame = Frame::of(f, ranges, outs);
+        let mut frame = Frame { top, ..Frame::of(f, ranges, wanted) };
         let long = top && f.values().len() > PART;
         if long {
             frame.long = true;
@@ -481,7 +497,7 @@ impl Emitter<'_> {
 }
 
 impl<'f> Frame<'f> {
-    fn of(f: &'f Function, ranges: Vec<Range>, outs: &[Array]) -> Frame<'f> {
+    fn of(f: &'f Function, ranges: Vec<Range>, wanted: &[Option<Array>]) -> Frame<'f> {
         Frame {
             f,
             values: vec![None; f.len()],
@@ -494,7 +510,8 @@ impl<'f> Frame<'f> {
             open: Vec::new(),
             kept: FxHashMap::default(),
             long: false,
-            dests: destinations(f, outs),
+            top: false,
+            dests: destinations(f, wanted),
         }
     }
 }
@@ -542,13 +559,14 @@ fn last_uses_of(f: &Function, delivered: impl Fn(Value) -> bool) -> Vec<Option<V
 }
 
 /// Where results are to stand, and what they are made of in place.
-fn destinations(f: &Function, outs: &[Array]) -> FxHashMap<Value, Array> {
+fn destinations(f: &Function, wanted: &[Option<Array>]) -> FxHashMap<Value, Array> {
     let mut dests: FxHashMap<Value, Array> = FxHashMap::default();
-    if outs.is_empty() {
+    if wanted.iter().all(Option::is_none) {
         return dests;
     }
     let mut taken = vec![false; f.len()];
-    for (result, out) in f.results().iter().zip(outs) {
+    for (result, out) in f.results().iter().zip(wanted) {
+        let Some(out) = out else { continue };
         if !std::mem::replace(&mut taken[result.index()], true) && !f.ty(*result).is_scalar() {
             dests.insert(*result, out.clone());
         }

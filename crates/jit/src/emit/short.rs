@@ -10,7 +10,7 @@ use super::value::{Array, Base, Val, stored_type};
 use super::{Emitter, Frame, Lanes, Result};
 
 /// The most vectors of a short array.
-const VECTORS: usize = 4;
+pub(super) const VECTORS: usize = 4;
 
 /// The most bytes on the stack of a function; what is more stands in the arena.
 const STACK: usize = 1 << 15;

@@ -12,7 +12,8 @@ impl Emitter<'_> {
     /// The place of a part of a table, looked at if it is a result in which a NaN says something.
     pub(super) fn watched(&mut self, frame: &Frame<'_>, part: Value, out: Array) -> Array {
         // Only the program itself has places for its results.
-        let result = frame.dests.contains_key(&part) && frame.f.results().contains(&part);
+        let result =
+            frame.top && frame.dests.contains_key(&part) && frame.f.results().contains(&part);
         let float = out.element().is_float();
         let watched = self.marked && self.nested == 0 && result && float && self.is_outside(&out);
         if watched {
