@@ -10,7 +10,8 @@ use crate::Failure;
 /// How it is said.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  cotangent doctor\n  COTANGENT_LLVM=/usr/lib/llvm-19/lib cotangent doctor --json"
+    after_help = "Examples:\n  cotangent doctor\n  COTANGENT_LLVM=/usr/lib/llvm-19/lib cotangent doctor --json\n  \
+                  COTANGENT_CPU=x86-64-v3 cotangent doctor"
 )]
 pub(crate) struct Arguments {
     /// One JSON object.

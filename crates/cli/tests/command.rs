@@ -316,6 +316,11 @@ fn a_program_becomes_a_library() {
     );
     let archive = std::fs::read(said["library"].as_str().unwrap()).unwrap();
     assert!(archive.starts_with(b"!<arch>"));
+    let single = cotangent(&["build", program, "--single", "--out", folder, "--json"]);
+    assert_eq!(single.status.code(), Some(0), "{}", text(&single.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&single.stdout).unwrap();
+    let header = std::fs::read_to_string(said["header"].as_str().unwrap()).unwrap();
+    assert!(header.contains("const float x0[1], const float x1[1], float y0[1]"), "{header}");
     let bad = cotangent(&["build", program, "--cpu", "z80"]);
     assert_eq!(bad.status.code(), Some(2));
     assert!(text(&bad.stderr).contains("x86-64-v3"), "{}", text(&bad.stderr));

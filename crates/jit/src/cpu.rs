@@ -34,6 +34,30 @@ impl Cpu {
         self.features.split(',').any(|f| f.strip_prefix('+') == Some(feature))
     }
 
+    /// A level of x86-64 that this processor has.
+    ///
+    /// # Errors
+    /// No such level, or one that this processor has not.
+    pub(crate) fn at_most(&self, name: &str) -> Result<Cpu, JitError> {
+        let level = Cpu::level(name)?;
+        let needed: &[&str] = match name {
+            "x86-64-v2" => &["sse4.2", "popcnt"],
+            "x86-64-v3" => &["avx2", "fma", "bmi", "bmi2", "lzcnt", "movbe", "f16c"],
+            "x86-64-v4" => &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"],
+            _ => &[],
+        };
+        match needed.iter().find(|feature| !self.has(feature)) {
+            None => {
+                let features: Vec<String> = needed.iter().map(|name| format!("+{name}")).collect();
+                Ok(Cpu { features: features.join(","), ..level })
+            }
+            Some(feature) => Err(JitError::Unsupported(format!(
+                "{name} on this processor ({}), which has no {feature}",
+                self.name
+            ))),
+        }
+    }
+
     /// Whatever processor has at least a level of x86-64, from `x86-64` (all of them) to `x86-64-v4` (AVX-512).
     ///
     /// # Errors
@@ -45,5 +69,21 @@ impl Cpu {
             JitError::Unsupported(format!("the processor `{name}` (there are {all})"))
         })?;
         Ok(Cpu { name: (*name).to_string(), features: String::new(), vector_bytes: *vector_bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cpu;
+
+    #[test]
+    fn a_level_must_be_one_that_the_processor_has() {
+        let host = Cpu::with_features("some".into(), "+sse4.2,+popcnt,-avx2".into());
+        assert_eq!(host.vector_bytes, 16);
+        assert_eq!(host.at_most("x86-64-v2").map(|cpu| cpu.vector_bytes), Ok(16));
+        let error = host.at_most("x86-64-v3").unwrap_err().to_string();
+        assert!(error.contains("avx2") && error.contains("some"), "{error}");
+        let error = host.at_most("z80").unwrap_err().to_string();
+        assert!(error.contains("x86-64-v4"), "{error}");
     }
 }

@@ -33,7 +33,7 @@ pub use compiled::Compiled;
 pub use cpu::Cpu;
 pub use dump::DUMP_VARIABLE;
 pub use error::JitError;
-pub use llvm::{Llvm, Output, VARIABLE};
+pub use llvm::{CPU_VARIABLE, Llvm, Output, VARIABLE};
 pub use object::Object;
 pub use options::Options;
 pub use run::{Number, Workspace};

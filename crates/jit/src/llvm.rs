@@ -15,6 +15,10 @@ use crate::{Cpu, JitError};
 /// The variable that names a library, a folder of libraries, or `off`.
 pub const VARIABLE: &str = "COTANGENT_LLVM";
 
+/// The variable that names a level of x86-64, such as `x86-64-v3`: machine code then uses no instructions beyond it. What is added
+/// up in vectors has the same digits on all processors of that level and above.
+pub const CPU_VARIABLE: &str = "COTANGENT_CPU";
+
 /// The oldest version whose text and passes are understood.
 const OLDEST: u32 = 15;
 
@@ -170,7 +174,11 @@ impl Llvm {
         // SAFETY: both give a message that is ours to free.
         let (cpu, features) =
             unsafe { ((functions.LLVMGetHostCPUName)(), (functions.LLVMGetHostCPUFeatures)()) };
-        let cpu = Cpu::with_features(functions.take(cpu), functions.take(features));
+        let host = Cpu::with_features(functions.take(cpu), functions.take(features));
+        let cpu = match std::env::var(CPU_VARIABLE).ok().filter(|level| !level.is_empty()) {
+            Some(level) => host.at_most(&level).map_err(|why| format!("{CPU_VARIABLE}: {why}"))?,
+            None => host,
+        };
         Ok(Llvm { functions, _library: library, path: path.to_path_buf(), version, cpu })
     }
 

@@ -5,11 +5,9 @@
 
 use std::mem::MaybeUninit;
 
-use cotangent_ir::RunError;
-
+use crate::Compiled;
 use crate::compiled::Layout;
 use crate::run::{Line, Number};
-use crate::{Compiled, Workspace};
 
 /// The most parameters and results; several numbers that are taken in one list count as one.
 const MOST: usize = 8;
@@ -25,6 +23,8 @@ pub(crate) struct Quick {
     gives: Box<[usize]>,
     /// How far each pointer is behind the first number, if all arguments stand in one list and all results in one.
     starts: [usize; MOST],
+    /// Whether all arguments are taken in one list, and all results given in one.
+    packed: bool,
 }
 
 impl Quick {
@@ -54,7 +54,7 @@ impl Quick {
                 (*start, sum) = (sum, sum + len);
             }
         }
-        Some(Box::new(Quick { takes, gives, starts }))
+        Some(Box::new(Quick { takes, gives, starts, packed }))
     }
 }
 
@@ -88,21 +88,11 @@ impl Compiled {
         unsafe { (self.run)(pointers.as_ptr().cast(), memory.as_mut_ptr().cast()) }
     }
 
-    /// [`run_guarded`](Compiled::run_guarded) without a workspace; nothing, if there must be one.
-    ///
-    /// # Errors
-    /// As [`run_guarded`](Compiled::run_guarded).
+    /// Runs a short program without a workspace; whether it did, and came to its end. If not, there is more to be said than that:
+    /// run it with one, which does.
     #[inline]
-    pub fn run_alone<T: Number>(
-        &self,
-        x: &[&[T]],
-        results: &mut [&mut [T]],
-    ) -> Option<Result<bool, RunError>> {
-        let status = self.quickly(x, results)?;
-        Some(match self.is_done(status) {
-            true => Ok(true),
-            false => self.guarded(status, x, results, &mut Workspace::default()),
-        })
+    pub fn run_alone<T: Number>(&self, x: &[&[T]], results: &mut [&mut [T]]) -> bool {
+        self.quickly(x, results).is_some_and(|status| self.is_done(status))
     }
 
     /// A run without a workspace; nothing, if there must be one, or if sizes do not fit.
@@ -145,13 +135,16 @@ impl Compiled {
         let mut found = [const { MaybeUninit::<T>::uninit() }; COPIED];
         let given = x.iter().map(|x| (x.as_ptr().cast_mut(), x.len()));
         if !placed(&quick.takes, given, takes) {
-            takes[0] = together(&quick.takes, x, &mut copied)?;
+            takes[0] = together(quick, x, &mut copied)?;
         }
         let asked = results.iter_mut().map(|y| (y.as_mut_ptr(), y.len()));
         let apart = !placed(&quick.gives, asked, gives);
         if apart {
-            let [len] = *quick.gives else { return None };
-            if len > COPIED || results.iter().map(|y| y.len()).sum::<usize>() != len {
+            let len = quick.gives.iter().sum();
+            if !quick.packed
+                || len > COPIED
+                || results.iter().map(|y| y.len()).sum::<usize>() != len
+            {
                 return None;
             }
             gives[0] = found.as_mut_ptr().cast();
@@ -196,12 +189,12 @@ fn placed<T>(
 
 /// All arguments in one list.
 fn together<T: Number>(
-    pieces: &[usize],
+    quick: &Quick,
     x: &[&[T]],
     copied: &mut [MaybeUninit<T>; COPIED],
 ) -> Option<*mut T> {
-    let [len] = *pieces else { return None };
-    if len > COPIED || x.iter().map(|x| x.len()).sum::<usize>() != len {
+    let len = quick.takes.iter().sum();
+    if !quick.packed || len > COPIED || x.iter().map(|x| x.len()).sum::<usize>() != len {
         return None;
     }
     for (to, x) in copied.iter_mut().zip(x.iter().flat_map(|x| x.iter())) {

@@ -243,7 +243,7 @@ impl Compiled {
 
     /// [`ended`](Compiled::ended), where guards that do not hold are no error.
     #[cold]
-    pub(crate) fn guarded<T: Number>(
+    fn guarded<T: Number>(
         &self,
         status: u64,
         x: &[&[T]],

@@ -120,3 +120,69 @@ fn arrays_that_take_turns_are_those_of_the_interpreter() {
     }
     assert!(compared >= 140, "{compared}");
 }
+
+/// A part of an array is a result beside what is made of the array: neither is written over the other.
+#[test]
+fn parts_of_what_is_written_elsewhere_are_kept() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let texts = [
+        "fn @f(%x: [2,64]f64) -> ([3,2,64]f64, [3,64]f64) {
+          %s, %t = for %j < 3 () {
+            %w = tab (%i < 2, %k < 64) { %u = ld %x[%i, %k] %p = mul %u, 2.0 yield %p }
+            %v = ld %w[0]
+            %b = put %w[0, 0], 7.0
+            yield %b, %v
+          }
+          ret %s, %t
+        }",
+        "fn @f(%x: [2,64]f64) -> ([3,64]f64, [3,2,64]f64) {
+          %t, %s = for %j < 3 () {
+            %w = tab (%i < 2, %k < 64) { %u = ld %x[%i, %k] %p = mul %u, 2.0 yield %p }
+            %v = stop %w
+            %r = ld %v[0]
+            %b = put %w[0, 0], 7.0
+            yield %r, %b
+          }
+          ret %t, %s
+        }",
+        "fn @f(%x: [2,64]f64, %y: [64]f64) -> ([64]f64, [3,2,64]f64) {
+          %q, %s = for %j < 3 (%a = %y) {
+            %w = tab (%i < 2, %k < 64) {
+              %u = ld %x[%i, %k] %o = ld %a[%k] %p = mul %u, %o yield %p
+            }
+            %v = ld %w[1]
+            %b = for %l < 2 (%c = %w) {
+              %n = tab (%i < 2, %k < 64) {
+                %h = isub 63, %k %u = ld %c[%i, %h] %p = mul %u, 1.5 yield %p
+              }
+              yield %n
+            }
+            yield %v, %b
+          }
+          ret %q, %s
+        }",
+        "fn @f(%x: [2,64]f64, %y: [64]f64) -> ([2,64]f64, [64]f64) {
+          _, %q, %s = for %j < 3 (%a = %x, %b = %y) {
+            %w = put %a[0, 0], 7.0
+            %v = ld %w[0]
+            %n = tab (%i < 2, %k < 64) {
+              %u = ld %w[%i, %k] %o = ld %a[0, %k] %z = add %u, %o yield %z
+            }
+            yield %n, %v, %a
+          }
+          %m = ld %s[1]
+          ret %m, %q
+        }",
+    ];
+    for text in texts {
+        let f = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let lens = f.params().iter().map(|p| p.ty.len().unwrap());
+        let x: Vec<f64> = (0..lens.sum()).map(|i| 1.0 + f64::from(i as u16) / 128.0).collect();
+        let expected = f.run(&x).unwrap();
+        let compiled = Compiled::new(&f, &Options::default().exact()).unwrap();
+        let found = compiled.run(&x, &mut compiled.workspace()).unwrap();
+        assert_eq!(found, expected, "{text}");
+    }
+}

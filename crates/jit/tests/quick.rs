@@ -72,10 +72,10 @@ fn lists_are_cut_anywhere_between_arguments_and_results() {
     )
     .unwrap();
     let Some(compiled) = compiled(&f) else { return };
-    assert!(compiled.run_alone::<f64>(&[&[0.0; 6]], &mut [&mut [0.0; 6]]).is_some());
+    assert!(compiled.run_alone::<f64>(&[&[0.0; 6]], &mut [&mut [0.0; 6]]));
     check(&f, &compiled, &[1.0, 2.0, 3.0, 0.5, -1.0, 4.0]);
     // Singles are converted, in memory of a workspace.
-    assert!(compiled.run_alone::<f32>(&[&[0.0; 6]], &mut [&mut [0.0; 6]]).is_none());
+    assert!(!compiled.run_alone::<f32>(&[&[0.0; 6]], &mut [&mut [0.0; 6]]));
     let mut y = [0.0_f32; 6];
     let x = [1.0, 2.0, 3.0, 0.5, -1.0, 4.0_f32];
     compiled.run_into(&x, &mut y, &mut compiled.workspace()).unwrap();
@@ -102,7 +102,7 @@ fn many_numbers_are_cut_anywhere() {
     );
     let f = parse(&text).unwrap();
     let Some(compiled) = compiled(&f) else { return };
-    assert!(compiled.run_alone::<f64>(&[&[0.0; 8]], &mut [&mut [0.0; 6]]).is_some());
+    assert!(compiled.run_alone::<f64>(&[&[0.0; 8]], &mut [&mut [0.0; 6]]));
     check(&f, &compiled, &[1.0, 2.0, 3.0, 0.5, -1.0, 4.0, 0.25, 7.0]);
 }
 
@@ -122,12 +122,17 @@ fn guards_and_failures_are_told() {
     .unwrap();
     let Some(compiled) = compiled(&f) else { return };
     let mut y = [0.0];
-    let mut run = |x: [f64; 4]| compiled.run_alone(&[&x[..]], &mut [&mut y[..]]).unwrap();
+    let mut workspace = compiled.workspace();
+    let mut run = |x: [f64; 4]| {
+        let alone = compiled.run_alone(&[&x[..]], &mut [&mut y[..]]);
+        let outcome = compiled.run_guarded(&[&x[..]], &mut [&mut y[..]], &mut workspace);
+        assert_eq!(alone, matches!(outcome, Ok(true)));
+        outcome
+    };
     assert!(run([1.0, 2.0, 5.0, 6.0]).unwrap());
     assert!(!run([-1.0, 2.0, 5.0, 6.0]).unwrap(), "the guard does not hold");
     let error = run([1.0, 9.0, 5.0, 6.0]).unwrap_err();
     assert!(error.to_string().contains("out of range"), "{error}");
-    let mut workspace = compiled.workspace();
     let error = compiled.run_into(&[-1.0, 2.0, 5.0, 6.0], &mut y, &mut workspace).unwrap_err();
     assert!(matches!(error, RunError::Guard { .. }), "{error}");
 }
@@ -140,12 +145,19 @@ fn random_programs_give_the_same_at_once_and_with_a_workspace() {
         let x = programs::arguments(&f, seed);
         let (Ok(expected), Some(compiled)) = (f.run(&x), compiled(&f)) else { continue };
         let mut y = vec![0.0; expected.len()];
-        if let Some(outcome) = compiled.run_alone(&[&x[..]], &mut [&mut y[..]]) {
-            assert!(outcome.unwrap());
+        if compiled.run_alone(&[&x[..]], &mut [&mut y[..]]) {
             let same = y.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
             assert!(same, "{f}\n{y:?} and {expected:?}");
             at_once += 1;
         }
     }
     assert!(Llvm::get().is_err() || at_once > 10, "{at_once}");
+}
+
+#[test]
+fn one_list_is_not_cut() {
+    let text = "fn @f(%x: [6]f64) -> [6]f64 { %y = mul %x, 2.0 ret %y }";
+    let f = parse(text).unwrap();
+    let Some(compiled) = compiled(&f) else { return };
+    check(&f, &compiled, &[1.0, 2.0, 3.0, 0.5, -1.0, 4.0]);
 }

@@ -310,12 +310,12 @@ impl<T: Real> Engine<T> {
         match self {
             Engine::Machine(machine, spare) => {
                 // Taking a workspace and giving it back is two exchanges between processors: as long as a short program.
-                let outcome = machine.run_alone(x, out).unwrap_or_else(|| {
-                    let mut workspace = spare.take(|| machine.workspace());
-                    let outcome = machine.run_guarded(x, out, &mut workspace);
-                    spare.give(workspace);
-                    outcome
-                });
+                if machine.run_alone(x, out) {
+                    return Ok(true);
+                }
+                let mut workspace = spare.take(|| machine.workspace());
+                let outcome = machine.run_guarded(x, out, &mut workspace);
+                spare.give(workspace);
                 outcome.map_err(|error| Error::Compiled(error.to_string()))
             }
             Engine::Interpreter(program, _) => taken(T::interpreted(program, &x.concat()), out),

@@ -219,6 +219,40 @@ impl Emitter<'_> {
         carries.iter().map(there).collect()
     }
 
+    /// The results of a round, none of which stands where another one is about to be copied: a part of an array that was made there
+    /// may be a result of its own.
+    pub(super) fn apart(
+        &mut self,
+        results: Vec<Val>,
+        wanted: &[Option<Array>],
+        cx: &Lanes,
+    ) -> Vec<Val> {
+        let block = |val: &Val| if let Val::Array(array) = val { array.block } else { None };
+        let taken: Vec<Option<usize>> = results
+            .iter()
+            .zip(wanted)
+            .map(|(result, place)| match (result, place) {
+                (Val::Array(array), Some(place)) if array.base != place.base => place.block,
+                _ => None,
+            })
+            .collect();
+        let mut saved = Vec::with_capacity(results.len());
+        for (k, result) in results.into_iter().enumerate() {
+            let here = block(&result);
+            let other = |(j, block): (usize, &Option<usize>)| j != k && *block == here;
+            saved.push(match &result {
+                Val::Array(array) if here.is_some() && taken.iter().enumerate().any(other) => {
+                    let to = self.allocate(array.ty, array.len, array.varies, cx.width);
+                    self.copy(array, &to, &Lanes { mask: None, ..cx.clone() });
+                    self.release(result);
+                    Val::Array(to)
+                }
+                _ => result,
+            });
+        }
+        saved
+    }
+
     /// An array that stands elsewhere in each round, as it is before the first.
     fn turns(&mut self, from: &Array, stack: Option<&Array>) -> Turns {
         let bytes = from.len * from.element().bytes();

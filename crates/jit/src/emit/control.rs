@@ -166,7 +166,8 @@ impl Emitter<'_> {
                     _ => None,
                 });
             }
-            let mut results = e.body_into(body, args, &inner, ranges, &wanted)?;
+            let results = e.body_into(body, args, &inner, ranges, &wanted)?;
+            let mut results = e.apart(results, &wanted, &inner);
             let stacked = results.split_off(count);
             for (k, (result, stack)) in stacked.into_iter().zip(&stacks).enumerate() {
                 let written = match (&result, &wanted[count + k]) {
@@ -324,7 +325,8 @@ impl Emitter<'_> {
             args.push(val.clone());
         }
         let wanted = Self::wanted(&carries);
-        let mut results = self.body_into(body, args, &inner, ranges, &wanted)?;
+        let results = self.body_into(body, args, &inner, ranges, &wanted)?;
+        let mut results = self.apart(results, &wanted, &inner);
         for (stacked, stack) in results.split_off(count).into_iter().zip(&stacks) {
             if let Some(stack) = stack {
                 self.stack(stack, &before, &stacked, cx)?;

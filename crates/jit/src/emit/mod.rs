@@ -93,6 +93,9 @@ const PART: usize = 400;
 
 const PARAMS: &str = "ptr noalias %args, ptr noalias align 64 %arena";
 
+/// Of a function that reads pointers into the arena from the arena.
+const SHARED: &str = "ptr noalias %args, ptr align 64 %arena";
+
 /// The most elements of an array, as in the interpreter.
 const ENTRIES: usize = 1 << 28;
 
@@ -122,6 +125,8 @@ pub(super) struct Emitter<'o> {
     tasks: Vec<String>,
     /// Where in the arena the memory of tasks is noted.
     pool: Option<usize>,
+    /// Whether a pointer that is kept in the arena is read in this part of a long program.
+    recalled: bool,
     /// How many kernels are around.
     nested: usize,
     stacks: Vec<usize>,
@@ -189,6 +194,7 @@ pub(crate) fn emit(
         arena: Arena::default(),
         tasks: Vec::new(),
         pool: None,
+        recalled: false,
         nested: 0,
         stacks: Vec::new(),
         kernels: false,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cotangent_ir::{Op, Type, Value};
 
 use super::value::{self, Array, Base, Val};
-use super::{Emitter, Frame, INLINED, Lanes, PARAMS, Result, llvm_type};
+use super::{Emitter, Frame, INLINED, Lanes, PARAMS, Result, SHARED, llvm_type};
 
 /// How many parts are compiled together, at least: a module costs a millisecond whatever is in it.
 const TOGETHER: usize = 2;
@@ -105,7 +105,8 @@ impl Emitter<'_> {
     /// Ends a function: what it goes to when something is wrong.
     pub(super) fn close(&mut self) {
         let part = self.done.len();
-        let text = self.closed(&format!("part{part}"), PARAMS);
+        let params = if std::mem::take(&mut self.recalled) { SHARED } else { PARAMS };
+        let text = self.closed(&format!("part{part}"), params);
         self.done.push(text);
     }
 
@@ -214,6 +215,7 @@ impl Emitter<'_> {
         frame.values[value.index()] = Some(match *val {
             Val::Array(array) => {
                 let text = self.op(format_args!("load ptr, ptr {pointer}"));
+                self.recalled = true;
                 Val::Array(Array { base: Base::Pointer(text), ..array })
             }
             _ => {

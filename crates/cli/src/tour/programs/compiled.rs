@@ -1,11 +1,11 @@
-//! Machine code: gradient and sparse Hessian of plain code, re-rolled into kernels, beside the same by hand.
+//! Machine code: gradient and sparse Hessian of plain code, re-rolled into kernels, beside the same by hand; singles; matrices.
 
 use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use cotangent::prelude::*;
-use cotangent::{Library, compile};
+use cotangent::{Library, compile, compile_arrays};
 use cotangent_ir::trace;
 use cotangent_optimize::{reroll, simplify};
 use serde::Serialize;
@@ -15,6 +15,9 @@ use crate::Failure;
 use crate::tour::print::{code, remark, title};
 
 const N: usize = 1000;
+
+/// Rows of the matrix.
+const ROWS: usize = 64;
 
 // The tour shows the lines from here:
 /// Rosenbrock's function: a plain loop.
@@ -78,8 +81,29 @@ pub(super) struct Section {
     /// The time of a gradient, in times that by hand.
     ratio: f64,
     first_milliseconds: f64,
+    /// The same in singles: the largest difference to the gradient by hand, relative to its largest number, and the time.
+    singles_difference: f64,
+    singles_ratio: f64,
+    /// What bᵀA⁻¹b says of A, computed by kernels for matrices: its largest difference to −xxᵀ, relative.
+    solve_difference: f64,
     /// The gradient as a function of C, in a library that is linked without cotangent.
     prototype: Option<String>,
+}
+
+/// The gradient of bᵀA⁻¹b by A and b, for a matrix that the processor's kernels factor: its largest difference to −xxᵀ and 2x,
+/// where Ax = b.
+fn solve_difference() -> Result<f64, Failure> {
+    let f = compile_arrays(&[&[ROWS, ROWS], &[ROWS]], |x| x[1].dot(x[0].solve(x[1])))?;
+    let at = |i: usize, j: usize| if i == j { 4.0 } else { 1.0 / (1 + i.abs_diff(j)) as f64 };
+    let solution: Vec<f64> = (0..ROWS).map(|i| (0.3 * i as f64).cos()).collect();
+    let mut x: Vec<f64> = (0..ROWS * ROWS).map(|k| at(k / ROWS, k % ROWS)).collect();
+    for i in 0..ROWS {
+        x.push((0..ROWS).map(|j| at(i, j) * solution[j]).sum());
+    }
+    let mut expected: Vec<f64> =
+        (0..ROWS * ROWS).map(|k| -solution[k / ROWS] * solution[k % ROWS]).collect();
+    expected.extend(solution.iter().map(|x| 2.0 * x));
+    agree("the gradient of a solve", &f.gradient(&x)?, &expected, 1e-10)
 }
 
 impl Section {
@@ -104,6 +128,17 @@ impl Section {
         let hessian = f.sparse_hessian(&x)?;
         let entries = hessian_by_hand(&x);
         let hessian_difference = agree("a compiled Hessian", hessian.values(), &entries, 1e-12)?;
+        let singles = compile(plain, N)?.in_singles();
+        let short: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+        let mut h = vec![0.0_f32; N];
+        singles.gradient_into(&short, &mut h)?;
+        let largest = expected.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
+        let found: Vec<f64> = h.iter().map(|g| f64::from(*g) / largest).collect();
+        let rounded: Vec<f64> = expected.iter().map(|g| g / largest).collect();
+        let singles_difference = agree("a gradient in singles", &found, &rounded, 1e-5)?;
+        let of_singles = least(|| {
+            let _ = black_box(singles.gradient_into(black_box(&short), &mut h));
+        });
         let library = match cotangent::machine() {
             Ok(llvm) => {
                 format!("LLVM {}, {} doubles a vector", llvm.version.0, llvm.cpu.vector_bytes / 8)
@@ -125,6 +160,9 @@ impl Section {
             machine_code: f.is_machine_code()?,
             library,
             difference,
+            singles_difference,
+            singles_ratio: of_singles.as_secs_f64() / theirs.as_secs_f64().max(1e-12),
+            solve_difference: solve_difference()?,
             ratio: ours.as_secs_f64() / theirs.as_secs_f64().max(1e-12),
             first_milliseconds: first.as_secs_f64() * 1e3,
         })
@@ -145,6 +183,16 @@ impl Section {
             out,
             "  sparse Hessian {} entries, to the hand-written ones {:.1e}",
             self.hessian_entries, self.hessian_difference
+        )?;
+        writeln!(
+            out,
+            "  in singles     {:.2} × the hand-written gradient, to it {:.1e}",
+            self.singles_ratio, self.singles_difference
+        )?;
+        writeln!(
+            out,
+            "  gradient of bᵀA⁻¹b, {ROWS} rows, through a factorisation: to −xxᵀ and 2x {:.1e}",
+            self.solve_difference
         )?;
         if let Some(prototype) = &self.prototype {
             writeln!(out, "  in a library   {prototype}")?;
