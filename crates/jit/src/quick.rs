@@ -92,7 +92,8 @@ impl Compiled {
     /// run it with one, which does.
     #[inline]
     pub fn run_alone<T: Number>(&self, x: &[&[T]], results: &mut [&mut [T]]) -> bool {
-        self.quickly(x, results).is_some_and(|status| self.is_done(status))
+        self.quickly(x, results)
+            .is_some_and(|status| self.is_done(status) || status == 0 && !self.has_nan(results))
     }
 
     /// A run without a workspace; nothing, if there must be one, or if sizes do not fit.

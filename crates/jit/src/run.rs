@@ -205,7 +205,7 @@ impl Compiled {
     }
 
     /// Whether there is a NaN among the results that were not looked at when they were written.
-    fn has_nan<T: Number>(&self, results: &[&mut [T]]) -> bool {
+    pub(crate) fn has_nan<T: Number>(&self, results: &[&mut [T]]) -> bool {
         // Without a branch for each number, which vectors would not like.
         let nan = |chunk: &[T]| chunk.iter().fold(false, |any, y| any | (*y).into().is_nan());
         let mut first = 0;
