@@ -337,11 +337,12 @@ fn given<S: Scalar>(ty: Type, numbers: Vec<S>, (len, lanes): (usize, usize)) -> 
             let data = numbers.iter().map(|x| x.compare(zero, Comparison::Differ)).collect();
             Some(Slot::new::<Truths<S>>(data, scalar, varies, len))
         }
-        _ => {
+        element => {
+            let fits = |c: &i64| element != Element::I32 || i32::try_from(*c).is_ok();
             let data: Option<Vec<i64>> = numbers
                 .iter()
                 .map(|x| match decided(*x) {
-                    Some(x) => (x.trunc() == x && x.abs() < 9e15).then_some(x as i64),
+                    Some(x) => (x.trunc() == x && x.abs() < 9e15).then_some(x as i64).filter(fits),
                     None => Some(UNKNOWN),
                 })
                 .collect();

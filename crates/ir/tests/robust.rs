@@ -409,6 +409,10 @@ fn integers_wrap_around_and_division_by_zero_is_zero() {
         &[0.5],
         "%n is i64, which was not given",
     );
+    for outside in [2_147_483_648.0, -2_147_483_649.0] {
+        let text = "fn @f(%n: i32) -> i32 { %a = iadd %n, 1i32 ret %a }";
+        fails(text, &[outside], "%n is i32, which was not given");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::joined::joined;
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
 use crate::quick::Quick;
+use crate::recomputed::recomputed;
 use crate::relaxed::relaxed;
 use crate::rows::by_rows;
 use crate::scales::unscaled;
@@ -268,23 +269,28 @@ fn emitted(
     options: &Options,
     marked: bool,
 ) -> Result<Emitted, JitError> {
-    let given = f;
+    let (ready, options) = prepared(f, options);
+    let emitted = emit(&ready, &options, llvm.cpu.vector_bytes, false, marked)?;
+    dump(llvm, f, &ready, &emitted);
+    Ok(emitted)
+}
+
+/// The program as it is written for a machine, and the options for writing it.
+pub(crate) fn prepared(f: &Function, options: &Options) -> (Function, Options) {
     let f = if options.kernels { &extracted(f) } else { f };
     // What threads are to share however short it is, is a table however short it is.
     let mut f = fused(f, options.parallel.unwrap_or(LEAST).min(LEAST));
-    f = joined(&f);
+    f = recomputed(&joined(&f));
     if !options.scalar {
         f = by_rows(&apart(&f));
     }
     let worth = options.parallel.filter(|least| f.cost().total() >= *least as f64);
-    let options = &Options { parallel: worth, ..options.clone() };
+    let options = Options { parallel: worth, ..options.clone() };
     if let Some(least) = options.least_shared() {
         f = blocked(&f, least);
     }
     if options.contract {
         f = unscaled(&f);
     }
-    let emitted = emit(&f, options, llvm.cpu.vector_bytes, false, marked)?;
-    dump(llvm, given, &f, &emitted);
-    Ok(emitted)
+    (f, options)
 }

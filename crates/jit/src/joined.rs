@@ -38,7 +38,7 @@ pub(crate) fn joined(f: &Function) -> Function {
 
 /// A table: its dimensions and its body, if it can be made together with others. One with sums in it may be a product of matrices,
 /// which is known by its loops.
-fn table(f: &Function, value: Value) -> Option<(&[Dim], &Function)> {
+pub(crate) fn table(f: &Function, value: Value) -> Option<(&[Dim], &Function)> {
     let Some(Structure::Tab { dims, body }) = f.structure(value) else { return None };
     let sized = dims.iter().all(|dim| matches!(dim, Dim::Size(n) if *n > 1));
     let numbers = body.results().iter().all(|v| body.ty(*v).is_scalar());

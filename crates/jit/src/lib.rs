@@ -21,6 +21,7 @@ mod load;
 mod object;
 mod options;
 mod quick;
+mod recomputed;
 mod relaxed;
 mod rows;
 mod run;

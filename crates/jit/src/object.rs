@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use cotangent_ir::{Function, Type};
 use object::{Object as _, ObjectSymbol};
 
+use crate::compiled::prepared;
 use crate::emit::{Failure, emit};
-use crate::fuse::{LEAST, fused};
 use crate::llvm::{Llvm, Output};
 use crate::{Cpu, JitError, Options, runtime};
 
@@ -46,7 +46,8 @@ impl Object {
         check_name(name)?;
         // Threads are cotangent's, and so are the kernels that are called.
         let options = Options { parallel: None, kernels: false, ..options.clone() };
-        let emitted = emit(&fused(f, LEAST), &options, cpu.vector_bytes, true, false)?;
+        let (program, options) = prepared(f, &options);
+        let emitted = emit(&program, &options, cpu.vector_bytes, true, false)?;
         if !emitted.stacks.is_empty() {
             let what =
                 format!("@{} ahead of time: a loop in it keeps as much as it needs", f.name());

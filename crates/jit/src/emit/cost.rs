@@ -149,7 +149,7 @@ impl Emitter<'_> {
 }
 
 /// Whether an operation is an instruction or two.
-pub(super) fn is_cheap(code: Opcode) -> bool {
+pub(crate) fn is_cheap(code: Opcode) -> bool {
     matches!(
         code,
         Opcode::Add

@@ -41,6 +41,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{JitError, Options};
 use arena::Arena;
+pub(crate) use cost::is_cheap;
 pub(crate) use failure::Failure;
 pub(crate) use kernels::is_read_at_points;
 use text::Text;
