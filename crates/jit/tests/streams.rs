@@ -1,6 +1,6 @@
 //! Long results, which are written past the caches, wherever they begin.
 
-use cotangent_ir::parse;
+use cotangent_ir::{Function, parse};
 use cotangent_jit::{Compiled, Llvm, Options};
 
 /// Elements of a result that is just long enough, and not a whole number of vectors.
@@ -27,6 +27,87 @@ fn all_elements_of_long_results_are_written_and_nothing_else() {
             assert_eq!(wrong, None, "first {first}, threads {parallel:?}");
             assert!(room[..first].iter().chain(&room[first + LEN..]).all(|y| *y == -1.0));
         }
+    }
+}
+
+/// A table of rows: the first argument times the number of the row, and k/64 at place k.
+fn rows(points: usize, row: usize) -> Function {
+    let mut puts = format!("%r0 = fill 0.0 : [{row}]f64");
+    for k in 0..row {
+        let share = k as f64 / 64.0;
+        puts += &format!(" %q{k} = add %f, {share:?} %r{} = put %r{k}[{k}], %q{k}", k + 1);
+    }
+    let text = format!(
+        "fn @f(%a: [1]f64) -> [{points}, {row}]f64 {{
+           %t = tab (%i < {points}) {{
+             %x = ld %a[0] %c = cast %i : f64 %f = mul %c, %x {puts} yield %r{row}
+           }}
+           ret %t
+         }}"
+    );
+    parse(&text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What the place before the first element and those behind the last hold.
+const UNTOUCHED: f64 = -1.0;
+
+fn check_rows(points: usize, row: usize, streamed: bool) {
+    let f = rows(points, row);
+    let text = Compiled::text(&f, &Options::default(), None).unwrap();
+    assert_eq!(text.contains("!nontemporal"), streamed, "{points} rows of {row}");
+    for parallel in [None, Some(1 << 10)] {
+        let compiled = Compiled::new(&f, &Options { parallel, ..Options::default() }).unwrap();
+        let mut workspace = compiled.workspace();
+        for first in [0, 1, 2, 5, 8] {
+            let len = points * row;
+            let mut room = vec![UNTOUCHED; len + 16];
+            let out = &mut room[first..first + len];
+            compiled.run_into(&[1.0], out, &mut workspace).unwrap();
+            let right = |(n, y): (usize, &f64)| *y == (n / row) as f64 + (n % row) as f64 / 64.0;
+            let wrong = out.iter().enumerate().position(|y| !right(y));
+            assert_eq!(wrong, None, "{points} rows of {row}, first {first}, threads {parallel:?}");
+            assert!(room[..first].iter().chain(&room[first + len..]).all(|y| *y == UNTOUCHED));
+        }
+    }
+}
+
+#[test]
+fn rows_of_any_length_are_written_as_wholes() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    for row in 1..=20 {
+        for points in [7, 8, 43] {
+            check_rows(points, row, false);
+        }
+    }
+}
+
+#[test]
+fn rows_of_long_results_are_written_wherever_they_begin_and_nothing_else() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    for row in [2, 7, 8, 30] {
+        check_rows(LEN.div_ceil(row) + 3, row, true);
+    }
+}
+
+#[test]
+fn rows_of_long_results_of_singles_are_written_wherever_they_begin() {
+    if Llvm::get().is_err() {
+        return;
+    }
+    let (row, points) = (5, 2 * LEN / 5 + 3);
+    let compiled = Compiled::new(&rows(points, row).in_singles(), &Options::default()).unwrap();
+    let mut workspace = compiled.workspace();
+    for first in [0, 3, 16] {
+        let mut room = vec![0.5_f32; points * row + 32];
+        let out = &mut room[first..first + points * row];
+        compiled.run_slices(&[&[0.0_f32]], &mut [out], &mut workspace).unwrap();
+        let right = |(n, y): (usize, &f32)| *y == (n % row) as f32 / 64.0;
+        assert!(out.iter().enumerate().all(right), "first {first}");
+        assert!(room[..first].iter().chain(&room[first + points * row..]).all(|y| *y == 0.5));
     }
 }
 

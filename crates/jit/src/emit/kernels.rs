@@ -30,6 +30,8 @@ pub(super) struct Kernel<'k> {
     pub(super) copies: usize,
     /// The result that is written past the caches.
     pub(super) stream: Option<Array>,
+    /// The result whose rows are written past the caches.
+    pub(super) lines: Option<Array>,
     /// From where to where the first dimension goes, if not all the way.
     pub(super) bounds: Option<(String, String)>,
     /// The dimension of which several points are written together, and how many of them.
@@ -127,6 +129,7 @@ impl<'o> Emitter<'o> {
             part: Cell::new(Part::All),
             copies: 1,
             stream: None,
+            lines: None,
             bounds: None,
             tile: None,
             rows: Cell::new(1),
@@ -256,6 +259,12 @@ impl<'o> Emitter<'o> {
             let bounds = kernel.bounds.as_ref().filter(|_| lane == 0);
             if let Some(out) = &kernel.stream {
                 return self.streamed(out, bounds, width, at);
+            }
+            if let Some(out) = &kernel.lines {
+                return self.by_lines((out, size, width), |e| match bounds {
+                    Some(bounds) => e.side_by_side_between(bounds, size, width, at),
+                    None => e.side_by_side(size, width, &Lanes::none(), at),
+                });
             }
             return match (&kernel.inside, kernel.part.get()) {
                 (Some(Inside { from, to, .. }), Part::Inside) => match bounds {
@@ -423,6 +432,7 @@ impl<'o> Emitter<'o> {
             }));
         }
         kernel.stream = self.stream_of(&kernel, &outs);
+        kernel.lines = self.rows_by_lines(&kernel, &outs);
         kernel.tile = self.tile_of(&kernel);
         match self.blocks(&kernel, &captures, cx) {
             Some(blocks) => self.shared_table(&mut kernel, blocks, &captures, &outs)?,

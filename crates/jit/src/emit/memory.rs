@@ -103,6 +103,21 @@ impl Emitter<'_> {
         self.call(&ty, &name, &[("ptr", place), ("i32", &bytes), (&masks, mask), rest])
     }
 
+    /// Writes some lanes of a vector, as it stands in memory.
+    pub(super) fn store_masked(
+        &mut self,
+        x: &str,
+        place: &str,
+        (element, w): (Element, usize),
+        align: usize,
+        mask: &str,
+    ) {
+        let (ty, masks) = (stored_type(element, w), llvm_type(Element::Bool, w));
+        let name = format!("llvm.masked.store.{}.p0", suffix(element, w));
+        let bytes = align.to_string();
+        self.call("void", &name, &[(&ty, x), ("ptr", place), ("i32", &bytes), (&masks, mask)]);
+    }
+
     /// An element; the index counts elements, and is in the array.
     pub(super) fn load(&mut self, array: &Array, index: &Val, cx: &Lanes) -> Val {
         let (element, w) = (array.element(), cx.width);
@@ -186,15 +201,7 @@ impl Emitter<'_> {
                     self.line(format_args!("store {ty} {x}, ptr {place}, align {align}{STREAMED}"));
                 }
                 None => self.line(format_args!("store {ty} {x}, ptr {place}, align {align}")),
-                Some(mask) => {
-                    let name = format!("llvm.masked.store.{}.p0", suffix(element, w));
-                    let bytes = align.to_string();
-                    self.call(
-                        "void",
-                        &name,
-                        &[(&ty, &x), ("ptr", &place), ("i32", &bytes), (&masks, &mask)],
-                    );
-                }
+                Some(mask) => self.store_masked(&x, &place, (element, w), align, &mask),
             }
             return;
         }
@@ -301,90 +308,6 @@ impl Emitter<'_> {
             Ok(())
         })?;
         Ok(Val::Array(to))
-    }
-
-    /// Writes an array as a row of another. Rows of lanes side by side are written as wholes: squares of elements and lanes
-    /// are turned over in registers.
-    pub(super) fn store_row(
-        &mut self,
-        array: &Array,
-        out: &Array,
-        point: &Val,
-        cx: &Lanes,
-    ) -> Result<()> {
-        let w = cx.width;
-        let row =
-            self.integral(Integral::Mul, point, &Val::int(array.len as i64), Element::I64, cx);
-        let turned = match (point, array.varies && !out.varies && w > 1 && cx.mask.is_none()) {
-            (Val::Affine(_, 1), true) if array.element() != Element::Bool => array.len / w * w,
-            _ => 0,
-        };
-        if let Val::Affine(first, _) = &row
-            && turned > 0
-        {
-            let none = Lanes::none();
-            let base = Val::One(first.clone());
-            self.count("0", &turned.to_string(), w, |e, k| {
-                let k = Val::One(k.to_string());
-                let mut rows = Vec::with_capacity(w);
-                for c in 0..w {
-                    let at =
-                        e.integral(Integral::Add, &k, &Val::int(c as i64), Element::I64, &none);
-                    rows.push(match e.load(array, &at, cx) {
-                        Val::Many(x) => x,
-                        _ => return Err(internal("an array without lanes")),
-                    });
-                }
-                e.turn(&mut rows, array.element(), w);
-                for (lane, x) in rows.into_iter().enumerate() {
-                    let far = Val::int((lane * array.len) as i64);
-                    let at = e.integral(Integral::Add, &base, &k, Element::I64, &none);
-                    let at = e.integral(Integral::Add, &at, &far, Element::I64, &none);
-                    let Val::One(at) = at else { return Err(internal("a place in lanes")) };
-                    e.store(out, &Val::Affine(at, 1), &Val::Many(x), cx);
-                }
-                Ok(())
-            })?;
-        }
-        self.each(array.len - turned, |e, k| {
-            let k = e.integral(
-                Integral::Add,
-                k,
-                &Val::int(turned as i64),
-                Element::I64,
-                &Lanes::none(),
-            );
-            let x = e.load(array, &k, cx);
-            let at = e.integral(Integral::Add, &row, &k, Element::I64, cx);
-            e.store(out, &at, &x, cx);
-            Ok(())
-        })
-    }
-
-    /// Turns a square over: what was the element of a lane becomes the lane of an element.
-    fn turn(&mut self, rows: &mut [String], element: Element, w: usize) {
-        let ty = llvm_type(element, w);
-        let mut d = 1;
-        while d < w {
-            for i in (0..w).filter(|i| i & d == 0) {
-                let (a, b) = (rows[i].clone(), rows[i + d].clone());
-                let pick = |low: bool| -> String {
-                    let lane = |j: usize| match (j & d == 0, low) {
-                        (true, true) => j,
-                        (false, true) => w + j - d,
-                        (true, false) => j + d,
-                        (false, false) => w + j,
-                    };
-                    (0..w).map(|j| format!("i32 {}", lane(j))).collect::<Vec<_>>().join(", ")
-                };
-                let (low, high) = (pick(true), pick(false));
-                rows[i] =
-                    self.op(format_args!("shufflevector {ty} {a}, {ty} {b}, <{w} x i32> <{low}>"));
-                rows[i + d] =
-                    self.op(format_args!("shufflevector {ty} {a}, {ty} {b}, <{w} x i32> <{high}>"));
-            }
-            d *= 2;
-        }
     }
 
     /// How many lanes a loop over elements has.

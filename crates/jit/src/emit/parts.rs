@@ -72,7 +72,8 @@ impl Emitter<'_> {
         for declaration in self.declared.values() {
             let _ = writeln!(text, "{declaration}");
         }
-        let inline = if self.calls <= INLINED { "alwaysinline" } else { "noinline" };
+        let most = if own.contains(" phi ") { INLINED.1 } else { INLINED.0 };
+        let inline = if self.calls <= most { "alwaysinline" } else { "noinline" };
         let vectors =
             format!("\"min-legal-vector-width\"=\"{width}\" \"prefer-vector-width\"=\"{width}\"");
         // As versions before 16 say it; later ones read it as `memory(none)`.

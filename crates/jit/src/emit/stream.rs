@@ -12,7 +12,7 @@ use super::value::{Array, Base, Val};
 use super::{Emitter, Lanes, Result};
 
 /// Bytes of a result from which on it is written past the caches: more than the last of them has for one program.
-const LONG: usize = 32 << 20;
+pub(super) const LONG: usize = 32 << 20;
 
 /// Of a store past the caches; modules end with what it means.
 pub(super) const STREAMED: &str = ", !nontemporal !1";
@@ -80,7 +80,7 @@ impl Emitter<'_> {
     }
 
     /// The lanes whose numbers compare with a number.
-    fn lanes_by(&mut self, comparison: &str, count: &str, width: usize) -> Lanes {
+    pub(super) fn lanes_by(&mut self, comparison: &str, count: &str, width: usize) -> Lanes {
         let all = Lanes { width, mask: None };
         let count = self.many(&Val::One(count.to_string()), Element::I64, &all);
         let lanes: Vec<String> = (0..width).map(|k| format!("i64 {k}")).collect();
