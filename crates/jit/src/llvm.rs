@@ -177,7 +177,7 @@ impl Llvm {
         let host = Cpu::with_features(functions.take(cpu), functions.take(features));
         let cpu = match std::env::var(CPU_VARIABLE).ok().filter(|level| !level.is_empty()) {
             Some(level) => host.at_most(&level).map_err(|why| format!("{CPU_VARIABLE}: {why}"))?,
-            None => host,
+            None => host.tuned(version.0),
         };
         Ok(Llvm { functions, _library: library, path: path.to_path_buf(), version, cpu })
     }
