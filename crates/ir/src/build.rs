@@ -174,8 +174,9 @@ impl Builder {
         if let Some(same) = self.unchanged(code, parameter, args) {
             return self.fill(same, ty);
         }
-        // A number on the left that is not zero wins over nothing: a plain product.
-        let plain = code == Opcode::StrongMul && self.known(args[0]).is_some_and(|c| c != 0.0);
+        // A finite number that is not zero on the left neither wins nor loses: a plain product.
+        let plain = code == Opcode::StrongMul
+            && self.known(args[0]).is_some_and(|c| c != 0.0 && c.is_finite());
         let code = if plain { Opcode::Mul } else { code };
         if is_commutative(code) && self.place(args[1]) < self.place(args[0]) {
             args.swap(0, 1);

@@ -481,12 +481,12 @@ macro_rules! for_each_operation {
                     sample: 1e-2, 100.0, 1.2, 10.0, Nowhere; ulps: 6;
                     singular: "infinite at x = 0, b = 0 and b = 1";
                 }
-                /// Product in which a zero left factor wins over ∞ and NaN.
+                /// Product in which a zero on either side wins over ∞ and NaN.
                 method strong_mul StrongMul [x, y] -> z {
-                    value: if x == 0.0 { 0.0 } else { x * y }; d1: Is(y); d2: Is(x); d11: Zero; d12: One; d22: Zero;
+                    value: if x == 0.0 || (y == 0.0 && !x.is_finite()) { 0.0 } else { x * y }; d1: Is(y); d2: Is(x); d11: Zero; d12: One; d22: Zero;
                     class: First, First, Cross; near: (y != 0.0, x != 0.0);
                     sample: -10.0, 10.0, -10.0, 10.0, Nowhere; ulps: 0;
-                    singular: "0·∞ = 0·NaN = 0";
+                    singular: "0·∞ = 0·NaN = ∞·0 = NaN·0 = 0";
                 }
                 /// Quotient in which a zero numerator wins over a zero or NaN denominator.
                 method strong_div StrongDiv [x, y] -> z {

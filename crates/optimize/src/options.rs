@@ -8,7 +8,7 @@ pub enum Class {
     /// Nothing: the same bits, infinities and NaN included (one NaN is as good as another).
     Exact,
     /// The sign of a zero, and what a zero coefficient makes of an infinite or undefined tangent: zero, as
-    /// `strong_mul` does with a zero on its left.
+    /// `strong_mul` does with a zero on either side.
     Zero,
     /// One rounding less: a product and a sum in one operation.
     Contract,

@@ -194,7 +194,7 @@ pub(crate) fn only_scales(known: &[Known]) -> bool {
 }
 
 pub(crate) fn not_zero(known: &[Known]) -> bool {
-    matches!(known, [Known::Number(number)] if *number != 0.0)
+    matches!(known, [Known::Number(number)] if *number != 0.0 && number.is_finite())
 }
 
 /// Both are positive, and so is their product.

@@ -7,9 +7,8 @@
 //! reverse mode, waits for half as many products and takes 0.85 of the time.)
 //!
 //! The order of these products is that of the derivative, which nobody has written down yet; once it is there, no product is
-//! reordered. A zero still wins: a tangent's over the factors, and that of an inner factor over the outer one. Factors whose product
-//! is larger or smaller than any number are infinite or nothing together, as cotangents of such a chain always are, whatever
-//! the tangent is: forward mode is as reverse mode then.
+//! reordered. A zero still wins, be it the tangent's, the cotangent's or that of a factor: products of factors are strong ones. Factors whose
+//! product is larger or smaller than any number are infinite or nothing together, whatever goes through them.
 
 use std::sync::Arc;
 
@@ -42,9 +41,14 @@ impl Product {
     fn by(self, b: &mut Builder, factor: Value, strong: bool) -> Product {
         let factor = match self.factor {
             None => factor,
-            Some(inner) => b.elementary(product(strong), 0, &[inner, factor]),
+            Some(inner) => b.elementary(Opcode::StrongMul, 0, &[inner, factor]),
         };
-        Product { factor: Some(factor), strong: self.strong || strong, ..self }
+        // Two that are finite may have a product that is not.
+        Product {
+            factor: Some(factor),
+            strong: self.strong || strong || self.factor.is_some(),
+            ..self
+        }
     }
 
     /// What it multiplies with, the number included.
@@ -139,8 +143,7 @@ fn within(f: &Function, place: Place) -> Function {
                 (Some(first), Some(second)) if first.of == second.of => {
                     let (one, other) = (first.whole(b), second.whole(b));
                     let factor = b.elementary(code, 0, &[one, other]);
-                    let strong = first.strong || second.strong;
-                    Some(Product { number: 1.0, factor: Some(factor), of: first.of, strong })
+                    Some(Product { number: 1.0, factor: Some(factor), of: first.of, strong: true })
                 }
                 _ => None,
             },

@@ -85,6 +85,38 @@ fn what_is_wanted_twice_is_multiplied_for_both() {
     assert_eq!(products(&d), 4 + 1, "{d}");
 }
 
+/// An infinite slope does not get past a zero one, from outside in: cotangents are zero before they come to it.
+#[test]
+fn an_outer_zero_wins_over_an_inner_infinity() {
+    let sigmoid = "fn @f(%x: f64) -> f64 { %n = neg %x %e = exp %n %s = add %e, 1.0 %r = div 1.0, %s ret %r }";
+    let power = "fn @f(%x: f64) -> f64 { %s = sqrt %x %r = mul %x, %s ret %r }";
+    let square = "fn @f(%x: f64) -> f64 { %s = sqrt %x %r = mul %s, %s ret %r }";
+    for (text, x) in [(sigmoid, -800.0), (power, 0.0), (square, 0.0)] {
+        let f = parse(text).unwrap();
+        assert_eq!(gradient(&f).unwrap().run(&[x]).unwrap()[1], 0.0, "{text}");
+        assert_eq!(linearize(&f).unwrap().run(&[x, 1.0]).unwrap()[1], 0.0, "{text}");
+    }
+}
+
+/// Two finite factors may have a product that is infinite: what is zero stays zero before it.
+#[test]
+fn a_zero_wins_over_factors_that_overflow_together() {
+    let f = parse(
+        "fn @f(%p: f64, %q: f64, %t: lin f64) -> f64 { %u = mul %p, %t %v = mul %q, %u ret %v }",
+    )
+    .unwrap();
+    let back = transpose(&f, 0).unwrap();
+    assert_eq!(back.run(&[1e200, 1e200, 0.0]).unwrap(), [0.0], "{back}");
+    let f = parse(
+        "fn @f(%p: f64, %q: f64, %t: lin f64) -> f64 {
+           %u = mul %p, %t %v = mul %q, %t %w = add %u, %v ret %w
+         }",
+    )
+    .unwrap();
+    let back = transpose(&f, 0).unwrap();
+    assert_eq!(back.run(&[1e308, 1e308, 0.0]).unwrap(), [0.0], "{back}");
+}
+
 /// A zero slope stays zero through an infinite one, from inside out, in both modes.
 #[test]
 fn an_inner_zero_wins_over_an_outer_infinity() {

@@ -26,9 +26,10 @@ pub(super) trait Real:
 
     fn is_number(self) -> bool;
 
-    /// The product in which a zero left factor wins over infinities and NaN.
+    /// The product in which a zero on either side wins over infinities and NaN.
     fn strong_mul(self, other: Self) -> Self {
-        if self == Self::ZERO { Self::ZERO } else { self * other }
+        let zero = self == Self::ZERO || (other == Self::ZERO && !self.is_number());
+        if zero { Self::ZERO } else { self * other }
     }
 }
 

@@ -33,7 +33,9 @@ impl Val {
         let first = lanes.first().copied().unwrap_or_default();
         let step = lanes.get(1).and_then(|second| second.checked_sub(first)).unwrap_or_default();
         let at = |k: usize| first.wrapping_add(step.wrapping_mul(k as i64));
-        if lanes.iter().enumerate().all(|(k, lane)| *lane == at(k)) {
+        // What goes up by steps is written as integers of 64 bits.
+        let stepped = step == 0 || element == Element::I64;
+        if stepped && lanes.iter().enumerate().all(|(k, lane)| *lane == at(k)) {
             return if step == 0 { Val::int(first) } else { Val::Affine(first.to_string(), step) };
         }
         let one = scalar_type(element);
@@ -81,7 +83,7 @@ impl Emitter<'_> {
             Some(mask) => known_mask(mask)?,
         };
         // By where lane 0 would be: how many lanes stand beside it.
-        let first = |k: usize| places[k] - k as i64;
+        let first = |k: usize| places[k].wrapping_sub(k as i64);
         let beside =
             |at: i64| (0..w).filter(|k| counts[*k] && first(*k) == at).collect::<Vec<usize>>();
         let own = (0..w).filter(|k| counts[*k]).map(first).max_by_key(|at| beside(*at).len())?;

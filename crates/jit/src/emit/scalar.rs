@@ -214,18 +214,16 @@ impl Emitter<'_> {
         let one = scalar_type(element);
         let constant = |c: i64| splat(&c.to_string(), one, w);
         let (zero, unit, minus) = (constant(0), constant(1), constant(-1));
-        let known = b.parse::<i64>().ok().or_else(|| {
-            b.strip_prefix('<').and_then(|b| b.split(',').next()?.split(' ').nth(1)?.parse().ok())
-        });
+        let known = Self::wrap(b.to_string(), w).lanes(w);
+        let sure = known.is_some_and(|lanes| lanes.iter().all(|c| *c != 0 && *c != -1));
         // By zero, and by −1, go through 1.
-        let safe = match known {
-            Some(c) if c != 0 && c != -1 => b.to_string(),
-            _ => {
-                let none = self.op(format_args!("icmp eq {ty} {b}, {zero}"));
-                let turn = self.op(format_args!("icmp eq {ty} {b}, {minus}"));
-                let odd = self.op(format_args!("or {mask} {none}, {turn}"));
-                self.op(format_args!("select {mask} {odd}, {ty} {unit}, {ty} {b}"))
-            }
+        let safe = if sure {
+            b.to_string()
+        } else {
+            let none = self.op(format_args!("icmp eq {ty} {b}, {zero}"));
+            let turn = self.op(format_args!("icmp eq {ty} {b}, {minus}"));
+            let odd = self.op(format_args!("or {mask} {none}, {turn}"));
+            self.op(format_args!("select {mask} {odd}, {ty} {unit}, {ty} {b}"))
         };
         let q = self.op(format_args!("sdiv {ty} {a}, {safe}"));
         let back = self.op(format_args!("mul {ty} {q}, {safe}"));
@@ -244,7 +242,7 @@ impl Emitter<'_> {
                 self.op(format_args!("select {mask} {down}, {ty} {more}, {ty} {r}"))
             }
         };
-        if known.is_some_and(|c| c != 0 && c != -1) {
+        if sure {
             return result;
         }
         let none = self.op(format_args!("icmp eq {ty} {b}, {zero}"));
@@ -349,7 +347,16 @@ impl Emitter<'_> {
                     Opcode::StrongMul => self.op(format_args!("fmul {flags}{ty} {a}, {b}")),
                     _ => self.op(format_args!("fdiv {ty} {a}, {b}")),
                 };
-                let none = self.op(format_args!("fcmp oeq {ty} {a}, {zero}"));
+                let mut none = self.op(format_args!("fcmp oeq {ty} {a}, {zero}"));
+                if code == Opcode::StrongMul {
+                    // A zero on the right wins, too, where there is something to win over.
+                    let size = self.call(&ty, &intrinsic("fabs"), &[(&ty, a)]);
+                    let infinite = constant(f64::INFINITY);
+                    let vast = self.op(format_args!("fcmp ueq {ty} {size}, {infinite}"));
+                    let right = self.op(format_args!("fcmp oeq {ty} {b}, {zero}"));
+                    let wins = self.op(format_args!("and {mask} {vast}, {right}"));
+                    none = self.op(format_args!("or {mask} {none}, {wins}"));
+                }
                 self.op(format_args!("select {mask} {none}, {ty} {zero}, {ty} {result}"))
             }
             Opcode::MulAdd => {
