@@ -174,7 +174,7 @@ impl Builder {
         if let Some(same) = self.unchanged(code, parameter, args) {
             return self.fill(same, ty);
         }
-        // A finite number that is not zero on the left neither wins nor loses: a plain product.
+        // A finite number that is not zero neither wins nor loses: a plain product.
         let plain = code == Opcode::StrongMul
             && self.known(args[0]).is_some_and(|c| c != 0.0 && c.is_finite());
         let code = if plain { Opcode::Mul } else { code };

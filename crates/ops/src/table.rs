@@ -483,7 +483,7 @@ macro_rules! for_each_operation {
                 }
                 /// Product in which a zero on either side wins over ∞ and NaN.
                 method strong_mul StrongMul [x, y] -> z {
-                    value: if x == 0.0 || (y == 0.0 && !x.is_finite()) { 0.0 } else { x * y }; d1: Is(y); d2: Is(x); d11: Zero; d12: One; d22: Zero;
+                    value: if x == 0.0 || y == 0.0 { 0.0 } else { x * y }; d1: Is(y); d2: Is(x); d11: Zero; d12: One; d22: Zero;
                     class: First, First, Cross; near: (y != 0.0, x != 0.0);
                     sample: -10.0, 10.0, -10.0, 10.0, Nowhere; ulps: 0;
                     singular: "0·∞ = 0·NaN = ∞·0 = NaN·0 = 0";

@@ -28,7 +28,7 @@ pub(super) trait Real:
 
     /// The product in which a zero on either side wins over infinities and NaN.
     fn strong_mul(self, other: Self) -> Self {
-        let zero = self == Self::ZERO || (other == Self::ZERO && !self.is_number());
+        let zero = self == Self::ZERO || other == Self::ZERO;
         if zero { Self::ZERO } else { self * other }
     }
 }

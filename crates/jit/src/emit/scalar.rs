@@ -349,13 +349,8 @@ impl Emitter<'_> {
                 };
                 let mut none = self.op(format_args!("fcmp oeq {ty} {a}, {zero}"));
                 if code == Opcode::StrongMul {
-                    // A zero on the right wins, too, where there is something to win over.
-                    let size = self.call(&ty, &intrinsic("fabs"), &[(&ty, a)]);
-                    let infinite = constant(f64::INFINITY);
-                    let vast = self.op(format_args!("fcmp ueq {ty} {size}, {infinite}"));
                     let right = self.op(format_args!("fcmp oeq {ty} {b}, {zero}"));
-                    let wins = self.op(format_args!("and {mask} {vast}, {right}"));
-                    none = self.op(format_args!("or {mask} {none}, {wins}"));
+                    none = self.op(format_args!("or {mask} {none}, {right}"));
                 }
                 self.op(format_args!("select {mask} {none}, {ty} {zero}, {ty} {result}"))
             }
