@@ -1,9 +1,9 @@
 //! Long results of rows, written past the caches: the rows of some lanes are gathered on the stack until they are whole lines.
 //!
 //! Rows hardly ever begin where lines do, so each of their vectors touches two lines, and each line is read before it is written. (A
-//! Jacobian of 10⁶ blocks of 2×15, 300 MB: see `stream.rs` for lists.) Rows of all lanes of a step together are a whole number of vectors, however
-//! long they are, so how far behind the beginning of a vector they begin is the same in all steps: what is left over at the end of
-//! one is where the next one begins.
+//! Jacobian of 1.3·10⁶ blocks of 2×15, 300 MB: 40 ms instead of 65. For lists see `stream.rs`.) Rows of all lanes of a step together are a
+//! whole number of vectors, however long they are, so how far behind the beginning of a vector they begin is the same in all steps:
+//! what is left over at the end of one is where the next one begins.
 
 use std::fmt::Write as _;
 
