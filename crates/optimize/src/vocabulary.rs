@@ -193,6 +193,7 @@ pub(crate) fn only_scales(known: &[Known]) -> bool {
     scale(*first) && other(*second) || scale(*second) && inner
 }
 
+/// A product with it is what a strong product is: neither zero nor infinite.
 pub(crate) fn not_zero(known: &[Known]) -> bool {
     matches!(known, [Known::Number(number)] if *number != 0.0 && number.is_finite())
 }
