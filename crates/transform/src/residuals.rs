@@ -33,7 +33,7 @@ const BYTE: f64 = 0.5;
 /// Prices of bytes are whole numbers of these parts of an addition.
 const PARTS: f64 = 8.0;
 
-/// Which values of a round are kept, given those that are needed, and how many rounds there are.
+/// Which values of a round are kept, given those that are needed, and how many rounds there are: of the best cuts the last and the first.
 ///
 /// `free` says which values are at hand anyway, or are tangents; `capacity` what it takes to keep a carry that is not kept as it is.
 pub(crate) fn kept(
@@ -42,9 +42,9 @@ pub(crate) fn kept(
     needed: &[Value],
     rounds: Option<u64>,
     capacity: impl Fn(usize) -> Option<u64>,
-) -> Option<Vec<Value>> {
+) -> Option<[Vec<Value>; 2]> {
     if needed.is_empty() {
-        return Some(Vec::new());
+        return Some([Vec::new(), Vec::new()]);
     }
     let all = needed.iter().map(|v| bytes(body.ty(*v))).fold(0, u64::saturating_add);
     let cached = all.saturating_mul(rounds.unwrap_or(UNKNOWN)) <= CACHED;
@@ -99,25 +99,51 @@ pub(crate) fn kept(
     if flow >= NEVER {
         return None;
     }
-    // What the sink can still be reached from; the last cut stands before it.
-    let mut behind = vec![false; graph.node_count()];
-    behind[sink.index()] = true;
-    let mut open = vec![sink];
-    while let Some(node) = open.pop() {
-        let back = graph.edges_directed(node, petgraph::Incoming);
-        let back = back.filter(|e| flows[e.id().index()] < *e.weight()).map(|e| e.source());
-        let forth = graph.edges(node).filter(|e| flows[e.id().index()] > 0).map(|e| e.target());
-        for next in back.chain(forth) {
-            if !std::mem::replace(&mut behind[next.index()], true) {
-                open.push(next);
+    // What can still be reached from the source, or from what the sink can still be reached: cuts stand at the ends of these.
+    let reached = |start: NodeIndex, ahead: bool| {
+        let mut reached = vec![false; graph.node_count()];
+        reached[start.index()] = true;
+        let mut open = vec![start];
+        while let Some(node) = open.pop() {
+            let spare =
+                |e: &petgraph::graph::EdgeReference<'_, u64>| flows[e.id().index()] < *e.weight();
+            let used = |e: &petgraph::graph::EdgeReference<'_, u64>| flows[e.id().index()] > 0;
+            let (forth, back) = (graph.edges(node), graph.edges_directed(node, petgraph::Incoming));
+            let next: Vec<NodeIndex> = match ahead {
+                true => forth
+                    .filter(spare)
+                    .map(|e| e.target())
+                    .chain(back.filter(used).map(|e| e.source()))
+                    .collect(),
+                false => back
+                    .filter(spare)
+                    .map(|e| e.source())
+                    .chain(forth.filter(used).map(|e| e.target()))
+                    .collect(),
+            };
+            for next in next {
+                if !std::mem::replace(&mut reached[next.index()], true) {
+                    open.push(next);
+                }
             }
         }
-    }
-    let cut = |value: &Value| {
-        nodes[value.index()]
-            .is_some_and(|(inward, outward)| !behind[inward.index()] && behind[outward.index()])
+        reached
     };
-    Some(body.values().filter(cut).collect())
+    let (behind, ahead) = (reached(sink, false), reached(source, true));
+    let cut = |is_in: &dyn Fn(NodeIndex, NodeIndex) -> bool| -> Vec<Value> {
+        let cut =
+            |v: &Value| nodes[v.index()].is_some_and(|(inward, outward)| is_in(inward, outward));
+        body.values().filter(cut).collect()
+    };
+    Some([
+        cut(&|inward, outward| !behind[inward.index()] && behind[outward.index()]),
+        cut(&|inward, outward| ahead[inward.index()] && !ahead[outward.index()]),
+    ])
+}
+
+/// What it takes to write a value and to read it again, where an addition costs one.
+pub(crate) fn price(ty: Type) -> f64 {
+    bytes(ty) as f64 * BYTE
 }
 
 /// Whether a part of an operation with a body takes too much to be computed again for the bytes it saves. Loops

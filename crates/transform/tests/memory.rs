@@ -108,9 +108,15 @@ fn a_loop_that_changes_an_array_in_place_keeps_what_it_changed() {
     }
 }
 
-/// The gradient's peak in bytes, after checking it against differences by the first parameter.
+/// The gradient's peak in bytes, after checking it.
 #[track_caller]
 fn peak(text: &str, x: &[f64]) -> usize {
+    checked(text, x).peak_bytes().unwrap()
+}
+
+/// The gradient, after checking it against differences by the first parameter.
+#[track_caller]
+fn checked(text: &str, x: &[f64]) -> Function {
     let f = parse(text).unwrap();
     let g = gradient(&f).unwrap();
     g.verify().unwrap();
@@ -122,7 +128,7 @@ fn peak(text: &str, x: &[f64]) -> usize {
     };
     let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
     assert!((found[1] - difference).abs() < 1e-6 * (1.0 + difference.abs()), "{found:?}\n{g}");
-    g.peak_bytes().unwrap()
+    g
 }
 
 /// Of a large state that only a number is computed from, the number is kept.
@@ -242,4 +248,50 @@ fn what_is_dear_is_not_computed_again() {
     // Once on the way there, not on the way back.
     assert_eq!(g.to_string().matches("red sum").count(), 1, "{g}");
     assert!(g.cost().total() < 1.1 * f.cost().total());
+}
+
+/// What a round made of what it carries is known on the way back: the round after it has begun with it.
+#[test]
+fn what_a_round_has_made_is_not_computed_again() {
+    let text = |rounds: usize| {
+        format!(
+            "fn @f(%x: f64) -> f64 {{
+               %y, %z = for %i < {rounds} (%a = %x, %b = 0.25) {{
+                 %s = mul %a, 1.25
+                 %c = tanh %s
+                 %u = mul %c, %b
+                 %d = sin %u
+                 %e = add %d, 0.5
+                 yield %c, %e
+               }}
+               %r = mul %y, %z
+               ret %r
+             }}"
+        )
+    };
+    // More rounds than what they have made would stay in a cache for.
+    let rounds = 200_000;
+    let bytes = peak(&text(rounds), &[0.3]);
+    assert!((rounds * 16..rounds * 20).contains(&bytes), "{bytes}");
+    let g = gradient(&parse(&text(rounds)).unwrap()).unwrap().to_string();
+    assert_eq!(g.matches("tanh").count(), 1, "{g}");
+    for rounds in [0, 1, 2, 9] {
+        checked(&text(rounds), &[0.3]);
+    }
+    // Few rounds keep what they have made, and not what they begin with besides: that is the same.
+    let bytes = peak(&text(1000), &[0.3]);
+    assert!(bytes < 1000 * 44, "{bytes}");
+    // Carries that change places are what others were.
+    let turn = "fn @f(%x: f64) -> f64 {
+       %y, %z, %k, _ = while (%a = %x, %b = 0.25, %n = 0) { %c = lt %n, 7 yield %c } do {
+         %s = mul %a, %b
+         %c = tanh %s
+         %d = mul %c, %a
+         %m = iadd %n, 1
+         yield %b, %d, %m
+       }
+       %r = add %y, %z
+       ret %r
+     }";
+    checked(turn, &[0.9]);
 }
