@@ -67,8 +67,10 @@ pub fn sech2<L: Lanes>(x: L) -> L {
     if L::DOUBLE {
         over = over.fma(t, t).fma(t, t);
     }
-    let rest = (below * below).fma(over, (below + below) * lost);
-    let y = L::splat(4.0) * u / below.fma(below, rest);
+    // Twice is a sum: units that multiply have enough to do.
+    let rest = below * below.fma(over, lost + lost);
+    let twice = u + u;
+    let y = (twice + twice) / below.fma(below, rest);
     let [y] = L::rarely(
         x.abs().ge(limit()),
         [y],
