@@ -13,6 +13,7 @@ use crate::dump::dump;
 use crate::emit::{Emitted, Failure, emit};
 use crate::fuse::{LEAST, fused};
 use crate::joined::joined;
+use crate::later::later;
 use crate::llvm::{Llvm, Output};
 use crate::load::Loaded;
 use crate::quick::Quick;
@@ -20,6 +21,7 @@ use crate::recomputed::recomputed;
 use crate::relaxed::relaxed;
 use crate::rows::by_rows;
 use crate::scales::unscaled;
+use crate::steady::steady;
 use crate::{JitError, Options, cache};
 
 /// A program as machine code. It is immutable: many threads may run it, each with a workspace of its own.
@@ -290,7 +292,7 @@ pub(crate) fn prepared(f: &Function, options: &Options) -> (Function, Options) {
         f = blocked(&f, least);
     }
     if options.contract {
-        f = unscaled(&f);
+        f = steady(&unscaled(&f));
     }
-    (f, options)
+    (later(&f), options)
 }

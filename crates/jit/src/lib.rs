@@ -16,6 +16,7 @@ mod error;
 mod fuse;
 mod joined;
 mod kernels;
+mod later;
 mod llvm;
 mod load;
 mod object;
@@ -28,6 +29,7 @@ mod run;
 mod runtime;
 mod scales;
 mod share;
+mod steady;
 
 pub use cache::CACHE_VARIABLE;
 pub use compiled::Compiled;

@@ -167,7 +167,7 @@ impl<'f> Scaled<'f> {
         let mut scale = match (code, &of[..]) {
             (Opcode::Neg, [x]) => return Some(Number { scale: -x.scale, ..*x }),
             (Opcode::Mul, [x, y]) => {
-                if let Some(c) = self.power_of_two(y.base) {
+                if let Some(c) = power_of_two(self.b.function(), y.base) {
                     let scale = x.scale * y.scale * c;
                     if is_small(scale) {
                         return Some(Number { scale, ..*x });
@@ -225,16 +225,20 @@ impl<'f> Scaled<'f> {
     }
 
     fn known(&self, value: Value) -> Option<f64> {
-        match self.b.function().op(value) {
-            Op::Constant(bits) => Some(f64::from_bits(bits)),
-            _ => None,
-        }
+        known(self.b.function(), value)
     }
+}
 
-    /// Plus or minus a small power of two that a value is known to be.
-    fn power_of_two(&self, value: Value) -> Option<f64> {
-        self.known(value).filter(|c| is_small(*c) && c.to_bits() & ((1 << 52) - 1) == 0)
+fn known(f: &Function, value: Value) -> Option<f64> {
+    match f.op(value) {
+        Op::Constant(bits) => Some(f64::from_bits(bits)),
+        _ => None,
     }
+}
+
+/// Plus or minus a small power of two that a value is known to be.
+pub(crate) fn power_of_two(f: &Function, value: Value) -> Option<f64> {
+    known(f, value).filter(|c| is_small(*c) && c.to_bits() & ((1 << 52) - 1) == 0)
 }
 
 fn is_small(scale: f64) -> bool {

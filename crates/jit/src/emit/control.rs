@@ -41,6 +41,7 @@ impl Emitter<'_> {
             args[1..=count].fill(Class::Many);
         }
         let found = classes(body, &args);
+        let chains = self.note_chains(body, 1, count);
         // Stacks.
         let types = structure.part_types(f.stack_dim(value));
         let parts = frame.parts_of(value, types.len());
@@ -90,6 +91,9 @@ impl Emitter<'_> {
                 }
             });
         }
+        if cx.width == 1 {
+            self.views(frame, (body, operands), (&parts, count), &mut ways)?;
+        }
         // Memory of rows, as those that write them ask for it.
         let rows: Vec<Option<Array>> = stacks
             .iter()
@@ -129,6 +133,9 @@ impl Emitter<'_> {
                 self.call("i64", &name, &[(&ty, &x)])
             }
         };
+        if uniform {
+            self.note_counts(f, body, operands, count, &end);
+        }
         let round = |e: &mut Self, i: &Val| -> Result<()> {
             let mut inner = cx.clone();
             if !uniform {
@@ -149,7 +156,7 @@ impl Emitter<'_> {
             if let Some(c) = i.known() {
                 ranges[0] = Some((c, c));
             }
-            let mut wanted = Self::wanted(&carries);
+            let mut wanted = e.wanted(&carries, body, 1);
             for (row, stack) in rows.iter().zip(&stacks) {
                 wanted.push(match (row, stack) {
                     (Some(row), Some(stack)) => {
@@ -210,6 +217,8 @@ impl Emitter<'_> {
             }
             _ => self.count("0", &end, 1, |e, i| round(e, &Val::One(i.to_string())))?,
         }
+        self.forget_counts(body);
+        self.forget_chains(&chains);
         let mut parts = self.last(carries, cx);
         parts.extend(stacks.into_iter().map(|s| s.map_or(Val::One("poison".into()), Val::Array)));
         Ok(parts)
@@ -249,6 +258,7 @@ impl Emitter<'_> {
         }
         let mut args = carried(structure, body, count, &given);
         let goes = classes(condition, &args);
+        let chains = self.note_chains(body, 0, count);
         let uniform = cx.width == 1 || goes[condition.results()[0].index()] == Class::One;
         if !uniform {
             args[..count].fill(Class::Many);
@@ -307,14 +317,15 @@ impl Emitter<'_> {
         self.line(format_args!("br i1 {goes}, label %d{n}, label %z{n}"));
         self.label(&format!("d{n}"));
         let before = self.op(format_args!("load i64, ptr {total}"));
-        let ends = Val::One(self.op(format_args!("icmp slt i64 {before}, {ROUNDS}")));
-        let function = f.name().to_string();
-        self.require(&ends, true, Failure::Endless { function }, &Lanes::none());
         let after = self.op(format_args!("add i64 {before}, 1"));
         self.line(format_args!("store i64 {after}, ptr {total}"));
+        let endless = Failure::Endless { function: f.name().to_string() };
         if keeps {
             let growing: Vec<&Growing> = stacks.iter().flatten().collect();
-            self.grow_all(&growing, &limit, &after);
+            self.grow_all(&growing, &limit, (&before, &after), endless)?;
+        } else {
+            let ends = Val::One(self.op(format_args!("icmp slt i64 {before}, {ROUNDS}")));
+            self.require(&ends, true, endless, &Lanes::none());
         }
         let counted = self.current(std::slice::from_ref(&rounds), cx, false).remove(0);
         let counted = self.integral(Integral::Add, &counted, &Val::int(1), Element::I64, cx);
@@ -324,7 +335,7 @@ impl Emitter<'_> {
             self.retain(val);
             args.push(val.clone());
         }
-        let wanted = Self::wanted(&carries);
+        let wanted = self.wanted(&carries, body, 0);
         let results = self.body_into(body, args, &inner, ranges, &wanted)?;
         let mut results = self.apart(results, &wanted, &inner);
         for (stacked, stack) in results.split_off(count).into_iter().zip(&stacks) {
@@ -336,6 +347,7 @@ impl Emitter<'_> {
         self.next(&carries, results, &inner)?;
         self.line(format_args!("br label %w{n}"));
         self.label(&format!("z{n}"));
+        self.forget_chains(&chains);
         let mut out = self.last(carries, cx);
         let rows = match keeps {
             true => self.op(format_args!("load i64, ptr {total}")),
@@ -346,7 +358,11 @@ impl Emitter<'_> {
                 .into_iter()
                 .map(|s| s.map_or(Val::One("poison".into()), |s| self.grown_array(&s, &rows))),
         );
-        out.extend(self.last(vec![rounds], cx));
+        // As many rounds as rows.
+        out.extend(match keeps {
+            true => vec![Val::One(rows)],
+            false => self.last(vec![rounds], cx),
+        });
         Ok(out)
     }
 

@@ -87,7 +87,12 @@ impl Emitter<'_> {
                 {
                     self.require_order(&vals, from[0], f.name(), cx);
                 }
-                self.pointwise(op, &vals, &from, ty.element(), cx)?
+                let chained = cx.width == 1 && self.is_chained(frame, value);
+                let contracts = self.contracts;
+                self.contracts &= !chained;
+                let x = self.pointwise(op, &vals, &from, ty.element(), cx);
+                self.contracts = contracts;
+                x?
             }
             _ => self.elementwise(frame, value, op, ty, cx)?,
         })
@@ -145,8 +150,11 @@ impl Emitter<'_> {
             _ => true,
         });
         let widest = from.iter().chain([&ty.element()]).map(|e| self.width(*e)).min().unwrap_or(1);
-        if !varies && !frame.dests.contains_key(&value) && self.is_short(frame, ty, len) {
-            return self.short(&vals, &from, (op, ty, len), widest);
+        if !varies && self.is_short(frame, ty, len) {
+            let place = self.short_place(frame, value, (&operands, &vals), ty);
+            if place.is_some() || self.place_of(frame, value).is_none() {
+                return self.short(&vals, &from, (op, ty, len), widest, place);
+            }
         }
         // In place of an operand that nobody needs any more.
         let own = operands.iter().zip(&vals).find_map(|(operand, val)| match val {

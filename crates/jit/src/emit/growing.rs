@@ -3,12 +3,14 @@
 use cotangent_ir::{Dim, Element, Integral, Type};
 
 use super::value::{Array, Base, Val};
-use super::{Emitter, Lanes, Result, internal};
+use super::{Emitter, Failure, Lanes, ROUNDS, Result, internal};
 
 /// Rows that a loop keeps, in memory that grows.
 pub(super) struct Growing {
     /// Where in the arena its pointer stands.
     at: usize,
+    /// A place on the stack with the pointer, which stays in a register while rounds write rows.
+    pointer: String,
     /// A row.
     row: Type,
     len: usize,
@@ -24,7 +26,10 @@ impl Growing {
 impl Emitter<'_> {
     pub(super) fn grown(&mut self, row: Type) -> Result<Growing> {
         let len = self.known(row)?;
-        Ok(Growing { at: self.growing(), row, len })
+        let (at, pointer) = (self.growing(), self.slot("ptr"));
+        let stack = Growing { at, pointer, row, len };
+        self.note_rows(&stack);
+        Ok(stack)
     }
 
     /// Makes room for so many rows.
@@ -37,18 +42,33 @@ impl Emitter<'_> {
         // Nothing in it can fail.
         let _ = self.seldom(&short, |e| {
             e.call("void", "cotangent_grow", &[("ptr", &place), ("i64", &bytes)]);
+            e.note_rows(stack);
             Ok(())
         });
     }
 
-    /// Makes room for so many rows in each of some stacks. `limit` is a place where it is noted for how many there is room in all of
-    /// them: a round looks at that alone, and what it has in registers stays there.
-    pub(super) fn grow_all(&mut self, stacks: &[&Growing], limit: &str, rows: &str) {
+    /// Notes where the rows of a stack are.
+    fn note_rows(&mut self, stack: &Growing) {
+        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
+        let pointer = self.op(format_args!("load ptr, ptr {place}"));
+        self.line(format_args!("store ptr {pointer}, ptr {}", stack.pointer));
+    }
+
+    /// Makes room for so many rows in each of some stacks, of which `before` are there. `limit` is a place where it is noted for how many
+    /// there is room in all of them, or how many there may be: a round looks at that alone, and what it has in registers stays there.
+    pub(super) fn grow_all(
+        &mut self,
+        stacks: &[&Growing],
+        limit: &str,
+        (before, rows): (&str, &str),
+        endless: Failure,
+    ) -> Result<()> {
         let has = self.op(format_args!("load i64, ptr {limit}"));
         let short = self.op(format_args!("icmp slt i64 {has}, {rows}"));
-        // Nothing in it can fail.
-        let _ = self.seldom(&short, |e| {
-            e.line(format_args!("store i64 {}, ptr {limit}", i64::MAX));
+        self.seldom(&short, |e| {
+            let ends = Val::One(e.op(format_args!("icmp slt i64 {before}, {ROUNDS}")));
+            e.require(&ends, true, endless, &Lanes::none());
+            e.line(format_args!("store i64 {ROUNDS}, ptr {limit}"));
             // Rows of nothing need no room.
             for stack in stacks.iter().filter(|stack| stack.bytes() > 0) {
                 e.grow(stack, rows);
@@ -62,13 +82,12 @@ impl Emitter<'_> {
                 e.line(format_args!("store i64 {least}, ptr {limit}"));
             }
             Ok(())
-        });
+        })
     }
 
     /// The rows as an array.
     pub(super) fn grown_array(&mut self, stack: &Growing, rows: &str) -> Val {
-        let place = self.op(format_args!("getelementptr i8, ptr %arena, i64 {}", stack.at));
-        let pointer = self.op(format_args!("load ptr, ptr {place}"));
+        let pointer = self.op(format_args!("load ptr, ptr {}", stack.pointer));
         let ty = stack.row.within(&[Dim::Any]);
         Val::Array(Array {
             rows: Some(rows.to_string()),

@@ -245,7 +245,7 @@ impl Emitter<'_> {
             let sure = match (val.known(), range(frame.f, *index, &frame.ranges)) {
                 (Some(c), _) => (0..limit).contains(&c),
                 (None, Some((least, most))) => least >= 0 && most < limit,
-                _ => false,
+                _ => self.is_counted(frame, *index, &size),
             };
             if !sure {
                 let inside = match &val {

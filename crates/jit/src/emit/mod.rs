@@ -9,9 +9,11 @@ mod accumulate;
 mod arena;
 mod borders;
 mod carries;
+mod chains;
 mod classify;
 mod control;
 mod cost;
+mod counted;
 mod dense;
 mod early;
 mod elements;
@@ -32,6 +34,7 @@ mod tasks;
 mod text;
 mod tiles;
 mod turned;
+mod uses;
 mod value;
 mod watch;
 
@@ -39,7 +42,7 @@ use std::collections::BTreeMap;
 
 use cotangent_ir::ranges::{Range, range};
 use cotangent_ir::{Element, Function, Op, Structure, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{JitError, Options};
 use arena::Arena;
@@ -47,6 +50,7 @@ pub(crate) use cost::is_cheap;
 pub(crate) use failure::Failure;
 pub(crate) use kernels::is_read_at_points;
 use text::Text;
+use uses::{destinations, last_uses, last_uses_of};
 pub(crate) use value::llvm_type;
 use value::{Array, Base, Val};
 
@@ -112,6 +116,12 @@ pub(super) const ROUNDS: i64 = 100_000_000;
 
 pub(super) struct Emitter<'o> {
     options: &'o Options,
+    /// Whether products and sums may be rounded once.
+    contracts: bool,
+    /// Sums that loops go on with, by the body they stand in.
+    chains: FxHashSet<chains::Sum>,
+    /// Indices that are less than the number of rounds of a loop, with that, by the body they stand in.
+    counts: FxHashMap<(*const Function, Value), String>,
     /// Whether comparisons of marked numbers stop the run if one is NaN.
     marked: bool,
     /// The result whose vectors begin where lines do, and go past the caches.
@@ -190,6 +200,9 @@ pub(crate) fn emit(
 ) -> Result<Emitted> {
     let mut e = Emitter {
         options,
+        contracts: options.contract,
+        chains: FxHashSet::default(),
+        counts: FxHashMap::default(),
         marked,
         streaming: None,
         lines: None,
@@ -550,80 +563,4 @@ fn is_packed(f: &Function) -> bool {
 
 fn internal(what: &str) -> JitError {
     JitError::Internal(what.to_string())
-}
-
-/// By value: what uses it last; itself if nothing does, nothing if it is a result.
-fn last_uses(f: &Function) -> Vec<Option<Value>> {
-    last_uses_of(f, |_| false)
-}
-
-/// The same, where some results are handed on at once.
-fn last_uses_of(f: &Function, delivered: impl Fn(Value) -> bool) -> Vec<Option<Value>> {
-    let mut last: Vec<Option<Value>> = f.values().map(Some).collect();
-    for value in f.values() {
-        for operand in f.operands(value) {
-            last[operand.index()] = Some(value);
-        }
-    }
-    let guards = f.guards().iter().map(|guard| guard.condition);
-    for kept in f.results().iter().copied().filter(|v| !delivered(*v)).chain(guards) {
-        last[kept.index()] = None;
-    }
-    last
-}
-
-/// Where results are to stand, and what they are made of in place.
-fn destinations(f: &Function, wanted: &[Option<Array>]) -> FxHashMap<Value, Array> {
-    let mut dests: FxHashMap<Value, Array> = FxHashMap::default();
-    if wanted.iter().all(Option::is_none) {
-        return dests;
-    }
-    let mut taken = vec![false; f.len()];
-    for (result, out) in f.results().iter().zip(wanted) {
-        let Some(out) = out else { continue };
-        if !std::mem::replace(&mut taken[result.index()], true) && !f.ty(*result).is_scalar() {
-            dests.insert(*result, out.clone());
-        }
-    }
-    let last = last_uses(f);
-    for value in f.values().rev() {
-        let Some(dest) = dests.get(&value).cloned() else { continue };
-        let (made_of, user) = match f.op(value) {
-            Op::Put | Op::PutAdd => (f.operand(value, 0), value),
-            Op::Stop | Op::Keep | Op::Recompute => (f.operand(value, 0), value),
-            Op::Part(k) => {
-                let whole = f.operand(value, 0);
-                match f.structure(whole) {
-                    Some(Structure::Acc { targets, .. }) if (k as usize) < *targets => {
-                        (f.operand(whole, k as usize), whole)
-                    }
-                    Some(Structure::For { carries, .. }) if (k as usize) < *carries => {
-                        (f.operand(whole, 1 + k as usize), whole)
-                    }
-                    Some(Structure::Tab { dims, body }) if body.results().len() == 1 => {
-                        let read = |j: &usize| {
-                            f.ty(f.operand(whole, *j)) == f.ty(value)
-                                && last[f.operand(whole, *j).index()] == Some(whole)
-                                && !matches!(
-                                    f.op(f.operand(whole, *j)),
-                                    Op::Param(_) | Op::Table(_)
-                                )
-                                && kernels::is_read_at_points(body, dims.len() + j, dims.len())
-                        };
-                        match (0..f.operands(whole).len()).find(read) {
-                            Some(j) => (f.operand(whole, j), whole),
-                            None => continue,
-                        }
-                    }
-                    _ => continue,
-                }
-            }
-            _ => continue,
-        };
-        let once = f.operands(user).filter(|v| *v == made_of).count() == 1;
-        if last[made_of.index()] == Some(user) && once && f.ty(made_of) == f.ty(value) {
-            dests.entry(made_of).or_insert(dest);
-        }
-    }
-    dests
 }

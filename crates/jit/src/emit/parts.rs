@@ -9,6 +9,9 @@ use super::{Emitter, Frame, INLINED, Lanes, PARAMS, Result, SHARED, llvm_type};
 
 /// How many parts are compiled together, at least: a module costs a millisecond whatever is in it.
 const TOGETHER: usize = 2;
+/// Of a function with more instructions it is taken that it needs more registers than there are. To put the stack in order takes some instructions,
+/// which short functions would feel.
+const FULL: usize = 200;
 /// Modules, at most.
 const MODULES: usize = 32;
 
@@ -80,6 +83,10 @@ impl Emitter<'_> {
         let pure = "nounwind willreturn readnone";
         let _ = writeln!(text, "attributes #1 = {{ {pure} {inline} \"no-builtins\" {vectors} }}");
         let _ = writeln!(text, "attributes #0 = {{ nounwind \"no-builtins\" {vectors} }}");
+        // Registers that are put on the stack stand on lines of their own there.
+        let aligned = format!("alignstack={}", width / 8);
+        let _ =
+            writeln!(text, "attributes #2 = {{ nounwind {aligned} \"no-builtins\" {vectors} }}");
         text + "!0 = !{!\"branch_weights\", i32 1, i32 10000}\n!1 = !{i32 1}\n"
     }
 
@@ -122,8 +129,10 @@ impl Emitter<'_> {
             self.line(format_args!("ret i64 {}", code + 1));
         }
         let text = std::mem::take(&mut self.text);
+        // Short ones have nothing to put there.
+        let attributes = if text.lines > FULL { "#2" } else { "#0" };
         format!(
-            "define internal i64 @{name}({params}) #0 {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
+            "define internal i64 @{name}({params}) {attributes} {{\nentry:\n{}  br label %start\nstart:\n{}}}\n",
             text.entry, text.code
         )
     }

@@ -300,7 +300,7 @@ impl Emitter<'_> {
         let mask = llvm_type(Element::Bool, w);
         let constant = |c: f64| splat(&number(c, element), scalar_type(element), w);
         let (zero, unit) = (constant(0.0), constant(1.0));
-        let flags = if self.options.contract { "contract " } else { "" };
+        let flags = if self.contracts { "contract " } else { "" };
         let a = &x[0];
         let b = x.get(1).cloned().unwrap_or_default();
         let intrinsic = |name: &str| format!("llvm.{name}.{}", suffix(element, w));

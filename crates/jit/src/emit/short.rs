@@ -1,10 +1,11 @@
-//! Short arrays that no lanes share: they stand on the stack in whole vectors, which LLVM keeps in registers.
+//! Short arrays that no lanes share: they stand on the stack in whole vectors, which LLVM keeps in registers, or are made where a loop
+//! carries them.
 //!
 //! What is behind the last element of such an array is computed with, like all else, and never looked at. So no operation
 //! needs a mask, and what one writes the next one reads as it was written: a vector that was written in part is not handed on
 //! by the processor until it is in the cache (a step of an LSTM of 14 elements took twice as long with masks).
 
-use cotangent_ir::{Element, Op, Type};
+use cotangent_ir::{Element, Op, Type, Value};
 
 use super::value::{Array, Base, Val, stored_type};
 use super::{Emitter, Frame, Lanes, Result};
@@ -13,7 +14,7 @@ use super::{Emitter, Frame, Lanes, Result};
 pub(super) const VECTORS: usize = 4;
 
 /// The most bytes on the stack of a function; what is more stands in the arena.
-const STACK: usize = 1 << 15;
+const STACK: usize = 1 << 16;
 
 impl Emitter<'_> {
     /// Whether an array stands on the stack.
@@ -35,19 +36,21 @@ impl Emitter<'_> {
         Array { roomy: true, ..Array::new(Base::Pointer(place), ty, len) }
     }
 
-    /// An operation on short arrays, element by element.
+    /// An operation on short arrays, element by element: where it is asked to be, or in an array of its own.
     pub(super) fn short(
         &mut self,
         vals: &[Val],
         from: &[Element],
         (op, ty, len): (Op, Type, usize),
         width: usize,
+        place: Option<Array>,
     ) -> Result<Val> {
-        let to = self.short_array(ty, len);
-        // Two vectors at a time wait less for each other's results (an LSTM: 0.9 of the time), four have no registers left.
-        let width = if len > width { 2 * width } else { width };
-        let lanes = Lanes { width, mask: None };
-        for k in (0..len).step_by(width) {
+        let to = place.unwrap_or_else(|| self.short_array(ty, len));
+        let mut k = 0;
+        while k < len {
+            // Two vectors at a time wait less for each other's results (an LSTM: 0.9 of the time), four have no registers left.
+            let width = if len - k > width { 2 * width } else { width };
+            let lanes = Lanes { width, mask: None };
             let at = Val::Affine(k.to_string(), 1);
             let mut args = Vec::with_capacity(vals.len());
             for val in vals {
@@ -58,8 +61,42 @@ impl Emitter<'_> {
             }
             let x = self.pointwise(op, &args, from, ty.element(), &lanes)?;
             self.store(&to, &at, &x, &lanes);
+            k += width;
         }
         Ok(Val::Array(to))
+    }
+
+    /// Where in the arena a short array may be written as it is made: in place of an operand that nobody needs any more, or where
+    /// somebody wants it.
+    pub(super) fn short_place(
+        &mut self,
+        frame: &Frame<'_>,
+        value: Value,
+        (operands, vals): (&[Value], &[Val]),
+        ty: Type,
+    ) -> Option<Array> {
+        let fits = |e: &Self, array: &Array| {
+            array.roomy && !array.varies && array.ty == ty && e.is_in_arena(array)
+        };
+        if let Some(place) = self.place_of(frame, value) {
+            let place = Some(place).filter(|place| fits(self, place)).cloned()?;
+            self.hand_over(&place);
+            return Some(place);
+        }
+        let dest = frame.dests.get(&value);
+        let place = operands.iter().zip(vals).find_map(|(operand, val)| match val {
+            Val::Array(array)
+                if fits(self, array)
+                    && dest.is_none_or(|dest| dest.base == array.base)
+                    && Self::dies(frame, *operand, value)
+                    && self.is_alone(array) =>
+            {
+                Some(array.clone())
+            }
+            _ => None,
+        })?;
+        self.retain(&Val::Array(place.clone()));
+        Some(place)
     }
 
     /// Elements side by side from a known place on; beyond the end there is anything, or zeros.
@@ -73,7 +110,7 @@ impl Emitter<'_> {
     }
 
     /// Whether a vector may be read that begins in an array and ends behind it.
-    fn is_roomy(&self, array: &Array) -> bool {
+    pub(super) fn is_roomy(&self, array: &Array) -> bool {
         array.roomy || self.is_in_arena(array)
     }
 

@@ -56,7 +56,8 @@ pub(super) struct Array {
     pub(super) block: Option<usize>,
     /// How many rows it has, where a loop has decided that; `len` means nothing then.
     pub(super) rows: Option<String>,
-    /// Whether whole vectors may be written from where it begins to behind its end: it is no row of another one.
+    /// Whether whole vectors may be read from where it begins to behind its end, and written, if it is in the arena or on the stack: it is
+    /// no row of another one.
     pub(super) roomy: bool,
     /// Whether what is written to it is looked at: a NaN stops the run at the end of the function.
     pub(super) watched: bool,
