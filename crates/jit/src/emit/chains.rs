@@ -1,8 +1,8 @@
 //! Sums that a loop goes on with: what is added is rounded before it is.
 //!
 //! A round waits for the sum of the round before. An addition takes three cycles on many processors, a multiplication and an addition in
-//! one take four, so products that do not wait for the sum are multiplied beside it. (The way back of an ascent, two sums a round:
-//! 0.8 of the time.) Where there are lanes, or arrays, there is enough else to do.
+//! one take four, so products that do not wait for the sum are multiplied beside it. (Nested derivatives of an ascent, whose
+//! way back has two sums a round and little else: 97 µs instead of 98.8.) Where there are lanes, or arrays, there is enough else to do.
 
 use cotangent_ir::{Function, Op, Structure, Value};
 use cotangent_ops::Opcode;

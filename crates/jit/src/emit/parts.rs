@@ -84,9 +84,17 @@ impl Emitter<'_> {
         let _ = writeln!(text, "attributes #1 = {{ {pure} {inline} \"no-builtins\" {vectors} }}");
         let _ = writeln!(text, "attributes #0 = {{ nounwind \"no-builtins\" {vectors} }}");
         // Registers that are put on the stack stand on lines of their own there.
-        let aligned = format!("alignstack={}", width / 8);
-        let _ =
-            writeln!(text, "attributes #2 = {{ nounwind {aligned} \"no-builtins\" {vectors} }}");
+        let aligned = match width {
+            // As the stack stands anyway.
+            0..=128 => String::new(),
+            _ => format!(" alignstack={}", width / 8),
+        };
+        // A long stack is touched page by page, so that it ends at the guard page of a thread, not behind it.
+        let probed = "\"probe-stack\"=\"inline-asm\"";
+        let _ = writeln!(
+            text,
+            "attributes #2 = {{ nounwind{aligned} \"no-builtins\" {probed} {vectors} }}"
+        );
         text + "!0 = !{!\"branch_weights\", i32 1, i32 10000}\n!1 = !{i32 1}\n"
     }
 

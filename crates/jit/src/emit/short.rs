@@ -13,7 +13,8 @@ use super::{Emitter, Frame, Lanes, Result};
 /// The most vectors of a short array.
 pub(super) const VECTORS: usize = 4;
 
-/// The most bytes on the stack of a function; what is more stands in the arena.
+/// The most bytes of short arrays of a function; what is more stands in the arena, where vectors are written in part. (With 32 kB that was
+/// a part of the arrays of a network of six layers, whose gradient took 1.1 times as long. LLVM puts 13 kB of them on the stack.)
 const STACK: usize = 1 << 16;
 
 impl Emitter<'_> {
